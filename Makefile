@@ -1,0 +1,211 @@
+# Makefile - builds, tests, checks and installs Muster; `make help` lists the targets.
+#
+# Sources are found by wildcard, so that a new file needs no line here. Everything made goes below
+# build/ (build-address-undefined/ with SAN=address,undefined); only the example's program stands
+# beside its job file, because that is where the job looks for it.
+#
+#   muster          src/*/*.c, src/engine/*/*.c and the wire protocol, with libyaml and libuv
+#   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
+#   test/           the same two with fault points in the shim (-DMUSTER_FAULTS), programs for tests
+#   src/…/test/NAME a unit test: one program per file, linked with everything but the main.c files
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+WERROR ?= 0
+SAN ?=
+T ?= 60
+FOR ?= build run test
+TESTS ?=
+
+comma := ,
+B := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+
+CC := gcc
+PKGS := yaml-0.1 libuv
+# Asked for only when something is compiled: `make deps` must work before pkg-config is there.
+missing = $(error $(PKGS): not found by pkg-config; make deps)
+PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)))$(PKG_LIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wwrite-strings -Wvla -Wformat=2 -Wundef -Wpointer-arith -Wcast-qual
+HARDEN := -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 \
+	$(if $(filter x86_64,$(shell uname -m)),-fcf-protection)
+LINK_HARDEN := -Wl,-z,relro,-z,now,-z,noexecstack
+ifneq ($(SAN),)
+HARDEN := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LINK_HARDEN := -fsanitize=$(SAN)
+endif
+
+CPPFLAGS := -Isrc -D_GNU_SOURCE -DMUSTER_VERSION='"$(VERSION)"'
+CFLAGS ?= -O2 -g
+BASE_FLAGS := -std=gnu17 -fPIE $(WARN) $(HARDEN)
+STRICT := $(if $(filter 1,$(WERROR)),-Werror)
+SHIM_FLAGS := -Os -ffunction-sections -fdata-sections
+# A sanitizer's runtime cannot be linked statically.
+SHIM_LINK := $(if $(SAN),-pie,-static-pie) -Wl,--gc-sections
+
+WIRE := $(wildcard src/shim/wire.c)
+MUSTER_SRC := $(filter-out src/shim/%,$(wildcard src/*/*.c src/engine/*/*.c)) $(WIRE)
+SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
+UNIT_SRC := $(wildcard src/*/test/*.c src/engine/*/test/*.c)
+HEADERS := $(wildcard src/*/*.h src/engine/*/*.h)
+
+obj = $(patsubst src/%.c,$(B)/$(1)/%.o,$(2))
+MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC))
+SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
+FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(SHIM_SRC))))
+UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
+UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
+SCRIPTS := $(sort $(wildcard t/t[0-9]*.t))
+
+# MPI programs for the tests, once per implementation that is here; the tests skip what is not.
+MPI_SRC := $(wildcard t/mpi/*.c) examples/random_walk.c
+mpi_progs = $(if $(shell command -v mpicc.$(1)),$(patsubst %.c,$(B)/test/$(1)/%,$(notdir $(MPI_SRC))))
+TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
+	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
+
+.PHONY: all deps quickstart test test-programs soak bench fuzz check-style tidy format install clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/muster $(B)/muster-shim
+
+help:
+	@printf '%s\n' \
+	'make                 build/muster and build/muster-shim' \
+	'make deps            install missing packages (root), or print the line that would' \
+	'                     FOR="build run test style fuzz" or FOR=all chooses the groups' \
+	'make quickstart      deps, build, run examples/mpi-example.yaml' \
+	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
+	'                     SAN=address,undefined the same under sanitizers' \
+	'make soak            the long counts of the random tests' \
+	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
+	'make fuzz T=60       each fuzzer for T seconds' \
+	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
+	'make format          what of it clang-format can mend by itself' \
+	'make install         PREFIX=/usr/local DESTDIR=' \
+	'make clean'
+
+deps:
+	@tools/deps $(FOR)
+
+# The packages have to be there before the second make looks for them.
+quickstart:
+	@tools/deps build run
+	@$(MAKE) --no-print-directory all examples/random_walk
+	$(B)/muster run examples/mpi-example.yaml
+
+# --- programs ------------------------------------------------------------------------------------
+
+# What every object depends on: its own rule's flags. -Werror is left out: it changes no object.
+FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(SHIM_FLAGS)
+$(B)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
+.PHONY: force
+
+compile = @mkdir -p $(@D); echo '  CC   $@'; \
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(STRICT) $(1) -MMD -MP -c -o $@ $<
+link = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(LINK_HARDEN)
+
+$(B)/obj/%.o: src/%.c $(B)/flags
+	$(call compile,$(PKG_CFLAGS))
+$(B)/shim/%.o: src/%.c $(B)/flags
+	$(call compile,$(SHIM_FLAGS))
+$(B)/faults/%.o: src/%.c $(B)/flags
+	$(call compile,$(SHIM_FLAGS) -DMUSTER_FAULTS)
+
+$(B)/muster: $(MUSTER_OBJ)
+	$(link) -pie -o $@ $^ $(PKG_LIBS)
+$(B)/muster-shim: $(SHIM_OBJ)
+	$(link) $(SHIM_LINK) -o $@ $^
+
+examples/random_walk: examples/random_walk.c
+	mpicc.openmpi -std=gnu17 -O2 -Wall -Wextra -o $@ $<
+
+# --- tests ---------------------------------------------------------------------------------------
+
+$(B)/libmuster.a: $(LIB_OBJ)
+	@rm -f $@; ar rcs $@ $^
+$(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
+	$(link) -pie -o $@ $^ $(PKG_LIBS)
+
+$(B)/test/muster: $(B)/muster
+	@mkdir -p $(@D); ln -f $< $@
+$(B)/test/muster-shim: $(FAULT_OBJ)
+	$(link) $(SHIM_LINK) -o $@ $^
+$(B)/test/prog/%: t/prog/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O1 -g -Wall -Wextra $(STRICT) -o $@ $<
+$(B)/test/openmpi/%: %.c
+	$(mpicc)
+$(B)/test/mpich/%: %.c
+	$(mpicc)
+vpath %.c t/mpi examples
+mpicc = @mkdir -p $(@D); echo '  MPI  $@'; \
+	mpicc.$(notdir $(@D)) -std=gnu17 -O2 -Wall -Wextra $(STRICT) -o $@ $<
+
+test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-shim
+
+# Unit tests two at a time, then the scripts one after the other: some of them count seconds.
+TEST_ENV = MUSTER=$(CURDIR)/$(B)/muster MUSTER_FAULTY=$(CURDIR)/$(B)/test/muster \
+	MUSTER_TEST_PROGRAMS=$(CURDIR)/$(B)/test MUSTER_SAN=$(SAN)
+PROVE = $(TEST_ENV) prove -e '' --timer -j2 --rules='par=$(B)/unit/**' --rules='seq=**'
+chosen = $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS),$(findstring $(w),$(t)))),$(t))),$(1))
+
+test:
+	@[ $$(id -u) -ne 0 ] || tools/deps build run test
+	@$(MAKE) --no-print-directory WERROR=1 test-programs
+	@$(PROVE) $(call chosen,$(UNITS) $(SCRIPTS))
+
+soak: test-programs
+	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
+
+bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi)
+	@bench/run $(B)
+$(B)/bench/%: bench/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $<
+
+FUZZ_CC = $(firstword $(shell command -v clang clang-14))
+FUZZ_LIB := $(filter-out %/main.c src/cli/% src/engine/% src/shim/%,$(MUSTER_SRC))
+FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
+$(B)/fuzz/%: fuzz/%.c $(FUZZ_LIB) $(HEADERS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIB) $(PKG_CFLAGS) $(PKG_LIBS)
+fuzz: $(FUZZERS)
+	@tools/fuzz $(T) $(FUZZERS)
+
+# --- style ---------------------------------------------------------------------------------------
+
+# An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ)))
+$(B)/tidy/%: $(B)/obj/%.o .clang-tidy
+	@mkdir -p $(@D); echo '  TIDY src/$*.c'
+	@clang-tidy --quiet src/$*.c -- $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS) 2>/dev/null
+	@touch $@
+tidy: $(TIDY)
+
+check-style:
+	@tools/check-style
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] src/*/*/*/*.[ch] \
+	    bench/*.c examples/*.c fuzz/*.c t/*/*.c)
+
+# --- the rest ------------------------------------------------------------------------------------
+
+install: all
+	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
+	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
+	for m in doc/man/*.1; do \
+	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
+
+clean:
+	rm -rf build build-* examples/random_walk
+
+-include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(FAULT_OBJ) $(LIB_OBJ) $(UNIT_OBJ)))

@@ -1,0 +1,5 @@
+/* empty.c - a program that does nothing: what starting any program costs. */
+int main(void)
+{
+    return 0;
+}

@@ -1,0 +1,124 @@
+/* arena.c - bump allocation in chunks that grow with use; nothing is ever returned alone. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { CHUNK_MIN = 4096, CHUNK_MAX = 256 * 1024 };
+
+struct chunk {
+    struct chunk *next;
+    size_t used, size;
+    alignas(max_align_t) unsigned char data[];
+};
+
+struct arena {
+    struct chunk *head; /* the one being filled */
+    size_t next_size;
+};
+
+struct arena *arena_new(void)
+{
+    struct arena *a = xcalloc(1, sizeof(*a));
+
+    a->next_size = CHUNK_MIN;
+    return a;
+}
+
+void arena_free(struct arena *a)
+{
+    if (!a)
+        return;
+    for (struct chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+/* calloc, because fresh pages come zeroed from the kernel at no cost. */
+static struct chunk *chunk_new(size_t size)
+{
+    struct chunk *c = xcalloc(1, sizeof(*c) + size);
+
+    c->size = size;
+    return c;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    const size_t align = alignof(max_align_t);
+    struct chunk *c = a->head;
+    void *p;
+
+    if (size > SIZE_MAX / 2)
+        size = SIZE_MAX / 2; /* xcalloc() ends it */
+    size = (size + align - 1) / align * align;
+    if (c && c->size - c->used >= size) {
+        p = c->data + c->used;
+        c->used += size;
+        return p;
+    }
+    if (size > a->next_size / 4) { /* a chunk of its own, behind the one being filled */
+        struct chunk *own = chunk_new(size);
+
+        own->used = size;
+        own->next = c ? c->next : NULL;
+        if (c)
+            c->next = own;
+        else
+            a->head = own;
+        return own->data;
+    }
+    c = chunk_new(a->next_size);
+    c->next = a->head;
+    c->used = size;
+    a->head = c;
+    if (a->next_size < CHUNK_MAX)
+        a->next_size *= 2;
+    return c->data;
+}
+
+void *arena_calloc(struct arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes))
+        bytes = SIZE_MAX;
+    return arena_alloc(a, bytes);
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+    return s ? arena_strndup(a, s, strlen(s)) : NULL;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1);
+
+    if (n)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    auto_free char *s = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        s = NULL;
+        return arena_strdup(a, "");
+    }
+    return arena_strndup(a, s, (size_t)n);
+}

@@ -1,0 +1,76 @@
+/* cli.h - verbs and their options: one verb, one file, one `const struct verb`.
+ *
+ * A verb's option table drives parsing and `--help` (and later the manual page and completion).
+ * Values are stored at an offset of the verb's own options structure, so that no option is a global.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/strvec.h"
+
+/* Exit codes of CONTRACTS §1. */
+enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MUSTER = 125 };
+
+enum opt_kind {
+    OPT_FLAG,     /* bool */
+    OPT_STRING,   /* const char * */
+    OPT_INT,      /* int64_t, at least min */
+    OPT_DURATION, /* int64_t milliseconds */
+    OPT_CHOICE,   /* const char *, one of choices */
+    OPT_STRINGS,  /* struct strvec: may be given several times */
+};
+
+struct opt {
+    const char *name; /* without the dashes */
+    char letter;      /* or 0 */
+    enum opt_kind kind;
+    size_t offset;
+    const char *arg;  /* "FILE", shown in --help; NULL for a flag */
+    const char *help; /* one line, lower case, no full stop */
+    const char *const *choices; /* OPT_CHOICE, NULL-terminated */
+    int64_t min;                /* OPT_INT */
+};
+#define OPT_END {.name = NULL}
+
+struct verb {
+    const char *name;
+    const char *synopsis; /* "FILE…", after the verb's name */
+    const char *summary;  /* one line */
+    const char *about;    /* paragraphs of --help, or NULL */
+    const struct opt *opts;
+    int usage_exit; /* EXIT_USAGE, or EXIT_MUSTER for run */
+    int (*run)(const struct verb *verb, int argc, char **argv); /* argv[0] is the verb */
+};
+
+extern const struct verb *const verbs[]; /* NULL-terminated */
+extern const struct verb verb_run, verb_validate, verb_explain;
+
+/* What is left on the command line after the options. */
+struct operands {
+    char **v; /* before "--" */
+    int n;
+    char **rest; /* after "--"; NULL if there was no "--" */
+    int n_rest;
+};
+
+/* Parses argv[1..] by verb->opts into target (already set to the defaults). Options and operands
+ * may be mixed; `--name=value` and `--name value`, `-n 3` and `-n3`. "-h"/"--help" prints the help
+ * and exits 0. Returns 0, or -EINVAL after telling the user on stderr (unknown options get the
+ * nearest). ret->v is storage inside argv, which is reordered. */
+int opts_parse(const struct verb *verb, void *target, int argc, char **argv, struct operands *ret);
+
+void verb_help(const struct verb *verb, FILE *out);
+
+/* "muster VERB: message" and "try: muster VERB --help" on stderr; returns verb->usage_exit. */
+int usage_error(const struct verb *verb, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Colour for a stream: a terminal, and neither NO_COLOR nor TERM=dumb. */
+bool want_colour(FILE *stream);
+
+#endif

@@ -1,0 +1,161 @@
+/* explain.c - `muster explain`: what would happen, before it does.
+ *
+ * Plans the job with the facts of this machine, as `run` would, and shows the plan: as a page for
+ * people or as JSON. Nothing is started and nothing is written.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "cli/cli.h"
+#include "cli/diagnose.h"
+#include "cli/explain.h"
+#include "dialect/dialect.h"
+#include "engine/local/facts.h"
+#include "plan/plan.h"
+#include "run/rundir.h"
+
+struct explain_opts {
+    const char *output;
+    bool env;
+    const char *dialect;
+};
+
+struct explain {
+    struct explain_opts opts;
+    struct rundir where; /* would be */
+    struct json *json;   /* NULL: a page on stdout */
+};
+
+static int explain_job(const struct explain *x, struct arena *a, const struct job_file *jf,
+                       size_t index, struct err *e)
+{
+    const struct job_spec *spec = jf->jobs[index];
+    struct facts *facts = ARENA_NEW(a, struct facts);
+    const struct plan *plan;
+    int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
+
+    if (r < 0)
+        return r;
+    r = plan_build(a, spec, facts, &plan, e);
+    if (r < 0)
+        return r;
+    /* What was found while reading is about the file: it stands with its first job. */
+    const struct diags *ds = index == 0 ? &jf->diags : NULL;
+
+    if (x->json)
+        explain_json(x->json, a, plan, ds, jf->path);
+    else
+        explain_page(stdout, a, plan, ds, jf->path, x->opts.env);
+    return 0;
+}
+
+/* EXIT_FINE, EXIT_FAILED or EXIT_USAGE (the file is no good). */
+static int explain_file(const struct explain *x, const char *path)
+{
+    auto_arena struct arena *a = arena_new();
+    struct job_file jf;
+    struct err e;
+    int exit_code = EXIT_FINE;
+
+    if (job_file_read(a, path, x->opts.dialect, &jf, &e) < 0) {
+        fprintf(stderr, "muster explain: %s\n", e.text);
+        return EXIT_USAGE;
+    }
+    if (jf.verdict != VERDICT_ACCEPT) {
+        print_diagnostics(&jf);
+        exit_code = EXIT_USAGE;
+    }
+    for (size_t i = 0; i < jf.n_jobs && exit_code == EXIT_FINE; i++) {
+        if (explain_job(x, a, &jf, i, &e) < 0) {
+            fprintf(stderr, "muster explain: %s: %s\n", path, e.text);
+            exit_code = EXIT_FAILED;
+        }
+    }
+    job_file_release(&jf);
+    return exit_code;
+}
+
+static int explain_files(const struct explain *x, const struct operands *ops)
+{
+    int exit_code = EXIT_FINE;
+
+    for (int i = 0; i < ops->n; i++) {
+        if (i && !x->json)
+            putchar('\n');
+
+        int r = explain_file(x, ops->v[i]);
+
+        exit_code = r > exit_code ? r : exit_code;
+    }
+    return exit_code;
+}
+
+static int explain_files_json(const struct explain *x, const struct operands *ops)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&sb);
+    struct explain into = *x;
+
+    into.json = &j;
+    json_object(&j);
+    json_key(&j, "jobs");
+    json_array(&j);
+
+    int exit_code = explain_files(&into, ops);
+
+    json_end(&j);
+    json_end(&j);
+    printf("%s\n", sb.buf);
+    return exit_code;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    struct explain x = {.opts = {.output = "human"}, .where = RUNDIR_INIT};
+    struct operands ops;
+    struct err e;
+
+    if (opts_parse(verb, &x.opts, argc, argv, &ops) < 0)
+        return verb->usage_exit;
+    if (ops.n == 0 || ops.rest)
+        return usage_error(verb, "wants job files");
+    if (x.opts.dialect && !dialect_by_id(x.opts.dialect))
+        return usage_error(verb, "there is no dialect \"%s\"", x.opts.dialect);
+    if (rundir_name("RUN_ID", NULL, &x.where, &e) < 0) {
+        fprintf(stderr, "muster explain: %s\n", e.text);
+        return EXIT_FAILED;
+    }
+
+    bool json = !strcmp(x.opts.output, "json");
+    int exit_code = json ? explain_files_json(&x, &ops) : explain_files(&x, &ops);
+    int r = finish_output();
+
+    rundir_release(&x.where);
+    return exit_code ? exit_code : r;
+}
+
+static const char *const outputs[] = {"human", "json", NULL};
+
+static const struct opt opts[] = {
+    {"output", 'o', OPT_CHOICE, offsetof(struct explain_opts, output), .choices = outputs,
+     .help = "a page for people, or JSON"},
+    {"env", 0, OPT_FLAG, offsetof(struct explain_opts, env),
+     .help = "every process's whole environment"},
+    {"dialect", 0, OPT_STRING, offsetof(struct explain_opts, dialect), "ID",
+     .help = "read the files as this dialect"},
+    OPT_END,
+};
+
+const struct verb verb_explain = {
+    .name = "explain",
+    .synopsis = "[OPTION…] FILE…",
+    .summary = "show what running a job file would do",
+    .about =
+        "Shows roles, hosts and addresses, the command of each process, the variables Muster\n"
+        "adds with the reason of each, and what of the file is not used here and why. Nothing\n"
+        "is started. RUN_ID stands for the identifier that a run would get.",
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,127 @@
+/* explain_json.c - a plan as `explain -o json` shows it; doc/schema/explain.json is its shape. */
+#include "cli/explain.h"
+
+static void write_slots(struct json *j, const struct role *role)
+{
+    json_key(j, "slots");
+    if (role->slots_kind == SLOTS_NUMBER)
+        json_int(j, role->slots);
+    else
+        json_str(j, role->slots_kind == SLOTS_AUTO ? "auto" : "unset");
+}
+
+static void write_roles(struct json *j, const struct job_spec *spec)
+{
+    json_key(j, "roles");
+    json_array(j);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        json_object(j);
+        json_kv_str(j, "name", spec->roles[i].name);
+        json_kv_int(j, "replicas", spec->roles[i].replicas);
+        write_slots(j, &spec->roles[i]);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void write_argv(struct json *j, const char *const *argv)
+{
+    json_key(j, "argv");
+    if (!argv) {
+        json_null(j);
+        return;
+    }
+    json_array(j);
+    for (; *argv; argv++)
+        json_str(j, *argv);
+    json_end(j);
+}
+
+static void write_env(struct json *j, const struct env_value *v, size_t n)
+{
+    json_key(j, "env");
+    json_object(j);
+    for (size_t i = 0; i < n; i++)
+        json_kv_str(j, v[i].name, v[i].value);
+    json_end(j);
+    json_key(j, "env_origin");
+    json_object(j);
+    for (size_t i = 0; i < n; i++)
+        json_kv_str(j, v[i].name, origin_name(v[i].origin));
+    json_end(j);
+}
+
+static void write_rank(struct json *j, const struct process *p)
+{
+    if (p->rank < 0) {
+        json_kv_null(j, "rank");
+        json_kv_null(j, "local_rank");
+    } else {
+        json_kv_int(j, "rank", p->rank);
+        json_kv_int(j, "local_rank", p->slot);
+    }
+}
+
+static void write_process(struct json *j, struct arena *a, const struct plan *plan,
+                          const struct process *p)
+{
+    const struct replica *rp = &plan->replicas[p->replica];
+    const struct env_value *env;
+    size_t n_env = plan_env(a, plan, p->id, true, &env);
+
+    json_object(j);
+    json_kv_str(j, "replica", rp->name);
+    json_kv_str(j, "role", rp->role->name);
+    json_kv_int(j, "index", rp->index);
+    write_rank(j, p);
+    json_kv_str(j, "host", rp->host);
+    json_kv_str(j, "address", rp->address);
+    json_key(j, "ports");
+    json_object(j);
+    json_end(j);
+    write_argv(j, p->argv);
+    json_kv_str(j, "shell", p->shell);
+    json_kv_str(j, "workdir", plan->workdirs[rp->role_index]);
+    write_env(j, env, n_env);
+    json_end(j);
+}
+
+static void write_note(struct json *j, enum severity severity, const char *message)
+{
+    json_object(j);
+    json_kv_str(j, "severity", severity_name(severity));
+    json_kv_str(j, "message", message);
+    json_end(j);
+}
+
+static void write_notes(struct json *j, struct arena *a, const struct plan *plan,
+                        const struct diags *ds, const char *path)
+{
+    json_key(j, "notes");
+    json_array(j);
+    for (size_t i = 0; ds && i < ds->n; i++)
+        write_note(j, ds->v[i].severity,
+                   arena_printf(a, "%s:%u:%u: %s", path, ds->v[i].pos.line, ds->v[i].pos.column,
+                                ds->v[i].message));
+    for (size_t i = 0; i < plan->n_notes; i++)
+        write_note(j, plan->notes[i].severity, plan->notes[i].message);
+    json_end(j);
+}
+
+void explain_json(struct json *j, struct arena *a, const struct plan *plan, const struct diags *ds,
+                  const char *path)
+{
+    json_object(j);
+    json_kv_str(j, "name", plan->spec->name);
+    json_kv_str(j, "dialect", plan->spec->dialect);
+    json_kv_str(j, "framework", framework_name(plan->spec->framework));
+    json_kv_str(j, "isolation", plan->facts->isolation);
+    write_roles(j, plan->spec);
+    json_key(j, "processes");
+    json_array(j);
+    for (uint32_t i = 0; i < plan->n_processes; i++)
+        write_process(j, a, plan, &plan->processes[i]);
+    json_end(j);
+    write_notes(j, a, plan, ds, path);
+    json_end(j);
+}

@@ -1,0 +1,180 @@
+/* explain_page.c - a plan as a page for people. Text from the job file is escaped. */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "cli/explain.h"
+
+#define HOSTS_SHOWN 16 /* of one role, without --env */
+
+static void put_escaped(FILE *out, const char *text)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    strbuf_add_escaped(&sb, text, strlen(text));
+    fputs(sb.buf, out);
+}
+
+static void show_head(FILE *out, const struct plan *plan, const char *path)
+{
+    const struct job_spec *spec = plan->spec;
+
+    put_escaped(out, spec->name);
+    fprintf(out, ": %s%s%s, framework %s, isolation %s\n", spec->dialect, spec->form ? " " : "",
+            spec->form ? spec->form : "", framework_name(spec->framework), plan->facts->isolation);
+    fputs("from ", out);
+    put_escaped(out, path);
+    fputc('\n', out);
+}
+
+static void show_roles(FILE *out, const struct plan *plan)
+{
+    fputs("\nRoles\n", out);
+    for (size_t i = 0; i < plan->spec->n_roles; i++) {
+        const struct role *role = &plan->spec->roles[i];
+
+        fprintf(out, "  %-10s %d replica%s", role->name, role->replicas,
+                role->replicas == 1 ? "" : "s");
+        if (role->kind == ROLE_HOST && role->slots_kind == SLOTS_NUMBER)
+            fprintf(out, " of %d slot%s", role->slots, role->slots == 1 ? "" : "s");
+        else if (role->kind == ROLE_PLAIN && role->slots > 1)
+            fprintf(out, " of %d processes", role->slots);
+        fputc('\n', out);
+    }
+    if (plan->world >= 0)
+        fprintf(out, "  %d rank%s expected\n", plan->world, plan->world == 1 ? "" : "s");
+}
+
+static void show_hosts(FILE *out, const struct plan *plan, bool all)
+{
+    fputs("\nHosts\n", out);
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        const struct replica *rp = &plan->replicas[i];
+
+        if (all || rp->index < HOSTS_SHOWN)
+            fprintf(out, "  %-12s %-12s %s\n", rp->name, rp->address, rp->host);
+        else if (rp->index == HOSTS_SHOWN)
+            fprintf(out, "  … %d more\n", rp->role->replicas - HOSTS_SHOWN);
+    }
+}
+
+static void show_command(FILE *out, const struct plan *plan, const struct process *p)
+{
+    const struct replica *rp = &plan->replicas[p->replica];
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    fprintf(out, "\n%s, in ", rp->name);
+    put_escaped(out, plan->workdirs[rp->role_index]);
+    fputc('\n', out);
+    if (p->shell) {
+        fputs("  sh -c ", out);
+        put_escaped(out, p->shell);
+        fputc('\n', out);
+        return;
+    }
+    if (!p->argv) {
+        fputs(rp->role->kind == ROLE_HOST ? "  waits; the launcher starts ranks in it\n"
+                                          : "  the image's own entry point\n",
+              out);
+        return;
+    }
+    for (const char *const *word = p->argv; *word; word++) {
+        if (sb.len)
+            strbuf_addch(&sb, ' ');
+        strbuf_add_shell_word(&sb, *word);
+    }
+    fputs("  ", out);
+    put_escaped(out, sb.buf);
+    fputc('\n', out);
+}
+
+static void show_variable(FILE *out, const struct env_value *v)
+{
+    fputs("    ", out);
+    put_escaped(out, v->name);
+    fputc('=', out);
+    put_escaped(out, v->value);
+    fprintf(out, "  (%s%s%s)\n", origin_name(v->origin), v->why ? ": " : "", v->why ? v->why : "");
+}
+
+static bool is_among(const struct env_value *v, const struct env_value *env, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(env[i].name, v->name))
+            return !strcmp(env[i].value, v->value) && env[i].origin == v->origin;
+    return false;
+}
+
+/* Every process with all it sees. */
+static void show_all(FILE *out, struct arena *a, const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        const struct env_value *env;
+        size_t n = plan_env(a, plan, i, true, &env);
+
+        show_command(out, plan, &plan->processes[i]);
+        for (size_t k = 0; k < n; k++)
+            show_variable(out, &env[k]);
+    }
+}
+
+/* The first process of each role with what it gets beyond the caller's variables; after the first
+ * role only what differs from that one. */
+static void show_first_ones(FILE *out, struct arena *a, const struct plan *plan)
+{
+    const struct env_value *first = NULL;
+    size_t n_first = 0;
+
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        const struct process *p = &plan->processes[i];
+        const struct env_value *env;
+
+        if (plan->replicas[p->replica].index != 0 || p->slot != 0)
+            continue;
+
+        size_t n = plan_env(a, plan, i, true, &env);
+
+        show_command(out, plan, p);
+        if (n_first)
+            fprintf(out, "    as %s, except:\n", plan->replicas[0].name);
+        for (size_t k = 0; k < n; k++)
+            if (env[k].origin != ORIGIN_CALLER && !is_among(&env[k], first, n_first))
+                show_variable(out, &env[k]);
+        if (!n_first) {
+            first = env;
+            n_first = n;
+        }
+    }
+}
+
+static void show_notes(FILE *out, const struct plan *plan, const struct diags *ds, const char *path)
+{
+    fputs("\nNotes\n", out);
+    for (size_t i = 0; ds && i < ds->n; i++) {
+        const struct diag *d = &ds->v[i];
+
+        fprintf(out, "  %s: ", severity_name(d->severity));
+        put_escaped(out, path);
+        fprintf(out, ":%u:%u: ", d->pos.line, d->pos.column);
+        put_escaped(out, d->message);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < plan->n_notes; i++) {
+        fprintf(out, "  %s: ", severity_name(plan->notes[i].severity));
+        put_escaped(out, plan->notes[i].message);
+        fputc('\n', out);
+    }
+}
+
+void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct diags *ds,
+                  const char *path, bool env)
+{
+    show_head(out, plan, path);
+    show_roles(out, plan);
+    show_hosts(out, plan, env);
+    if (env)
+        show_all(out, a, plan);
+    else
+        show_first_ones(out, a, plan);
+    if (plan->n_notes || (ds && ds->n))
+        show_notes(out, plan, ds, path);
+}

@@ -1,0 +1,80 @@
+/* main.c - the command `muster`: finds the verb and runs it.
+ *
+ * Not here: anything a verb does, option parsing (opts.c).
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/nearest.h"
+
+#ifndef MUSTER_VERSION
+#define MUSTER_VERSION "0"
+#endif
+
+const struct verb *const verbs[] = {&verb_run, &verb_validate, &verb_explain, NULL};
+
+static void help(FILE *out)
+{
+    fputs("usage: muster VERB [OPTION…] …\n"
+          "\n"
+          "Muster runs distributed training job files on this machine.\n"
+          "\n",
+          out);
+    for (size_t i = 0; verbs[i]; i++)
+        fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    fputs("\n"
+          "muster VERB --help tells more; muster --version says which one this is.\n",
+          out);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; verbs[i]; i++)
+        if (!strcmp(verbs[i]->name, name))
+            return verbs[i];
+    return NULL;
+}
+
+static int unknown_verb(const char *word)
+{
+    const char *names[ARRAY_SIZE(verbs)] = {NULL};
+
+    for (size_t i = 0; verbs[i]; i++)
+        names[i] = verbs[i]->name;
+
+    const char *near = nearest_word(word, names, ARRAY_SIZE(names));
+
+    fprintf(stderr, "muster: unknown %s \"%s\"", word[0] == '-' ? "option" : "verb", word);
+    if (near)
+        fprintf(stderr, ", did you mean \"%s\"?", near);
+    fputs("\ntry: muster --help\n", stderr);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    /* A set-user-ID copy would hand its rights to whatever the caller's environment names. */
+    if (getauxval(AT_SECURE)) {
+        fputs("muster: refuses to run with privileges its caller does not have\n", stderr);
+        return EXIT_MUSTER;
+    }
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+        help(stdout);
+        return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        puts("muster " MUSTER_VERSION);
+        return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
+    }
+
+    const struct verb *verb = find_verb(argv[1]);
+
+    return verb ? verb->run(verb, argc - 1, argv + 1) : unknown_verb(argv[1]);
+}

@@ -1,0 +1,274 @@
+/* opts.c - command lines by table: parsing, `--help`, and telling the user what was wrong.
+ *
+ * Not getopt: an unknown option gets the nearest known one, values are checked by their kind, and
+ * the same table writes the help. Not here: what an option means (its verb's file).
+ */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/num.h"
+#include "base/strbuf.h"
+
+#define HELP_COLUMN 28 /* where an option's help begins */
+
+int usage_error(const struct verb *verb, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "muster %s: ", verb->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\ntry: muster %s --help\n", verb->name);
+    return verb->usage_exit;
+}
+
+bool want_colour(FILE *stream)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return isatty(fileno(stream)) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+/* --- help --------------------------------------------------------------------------------------- */
+
+static void add_choices(struct strbuf *sb, const struct opt *o, const char *separator)
+{
+    for (size_t i = 0; o->choices[i]; i++)
+        strbuf_addf(sb, "%s%s", i ? separator : "", o->choices[i]);
+}
+
+static void help_option(const struct opt *o, FILE *out)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    if (o->letter)
+        strbuf_addf(&sb, "  -%c, --%s", o->letter, o->name);
+    else
+        strbuf_addf(&sb, "      --%s", o->name);
+    if (o->kind != OPT_FLAG)
+        strbuf_addch(&sb, ' ');
+    if (o->kind == OPT_CHOICE && !o->arg)
+        add_choices(&sb, o, "|");
+    else if (o->kind != OPT_FLAG)
+        strbuf_addstr(&sb, o->arg);
+    if (sb.len + 2 > HELP_COLUMN)
+        fprintf(out, "%s\n%*s%s\n", sb.buf, HELP_COLUMN, "", o->help);
+    else
+        fprintf(out, "%-*s%s\n", HELP_COLUMN, sb.buf, o->help);
+}
+
+void verb_help(const struct verb *verb, FILE *out)
+{
+    static const struct opt help = {"help", 'h', OPT_FLAG, .help = "show this help"};
+
+    fprintf(out, "usage: muster %s %s\n\n%s.\n", verb->name, verb->synopsis, verb->summary);
+    if (verb->about)
+        fprintf(out, "\n%s\n", verb->about);
+    fputs("\noptions:\n", out);
+    for (const struct opt *o = verb->opts; o->name; o++)
+        help_option(o, out);
+    help_option(&help, out);
+}
+
+/* --- parsing ------------------------------------------------------------------------------------ */
+
+struct parse {
+    const struct verb *verb;
+    char *target;
+    int argc, i; /* i: the argument being looked at */
+    char **argv;
+};
+
+static const struct opt *by_name(const struct verb *verb, const char *name, size_t n)
+{
+    for (const struct opt *o = verb->opts; o->name; o++)
+        if (strlen(o->name) == n && !memcmp(o->name, name, n))
+            return o;
+    return NULL;
+}
+
+static const struct opt *by_letter(const struct verb *verb, char letter)
+{
+    for (const struct opt *o = verb->opts; o->name; o++)
+        if (o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static int unknown_long(const struct verb *verb, const char *name, size_t n)
+{
+    const char *names[64];
+    size_t count = 0;
+
+    for (const struct opt *o = verb->opts; o->name && count < ARRAY_SIZE(names); o++)
+        names[count++] = o->name;
+
+    auto_free char *word = strndup(name, n);
+    const char *near = word ? nearest_word(word, names, count) : NULL;
+
+    if (near)
+        usage_error(verb, "unknown option --%.*s, did you mean --%s?", (int)n, name, near);
+    else
+        usage_error(verb, "unknown option --%.*s", (int)n, name);
+    return -EINVAL;
+}
+
+static int store_choice(const struct parse *p, const struct opt *o, const char *text)
+{
+    size_t n = 0;
+
+    for (; o->choices[n]; n++) {
+        if (!strcmp(o->choices[n], text)) {
+            *(const char **)(void *)(p->target + o->offset) = o->choices[n];
+            return 0;
+        }
+    }
+
+    auto_strbuf struct strbuf all = STRBUF_INIT;
+    const char *near = nearest_word(text, o->choices, n);
+
+    add_choices(&all, o, ", ");
+    if (near)
+        usage_error(p->verb, "--%s: no \"%s\", did you mean %s?", o->name, text, near);
+    else
+        usage_error(p->verb, "--%s: no \"%s\", only %s", o->name, text, all.buf);
+    return -EINVAL;
+}
+
+static int store_int(const struct parse *p, const struct opt *o, const char *text)
+{
+    int64_t value;
+
+    if (num_i64(text, &value) < 0 || value < o->min) {
+        usage_error(p->verb, "--%s: \"%s\" is no number of at least %lld", o->name, text,
+                    (long long)o->min);
+        return -EINVAL;
+    }
+    *(int64_t *)(void *)(p->target + o->offset) = value;
+    return 0;
+}
+
+static int store_duration(const struct parse *p, const struct opt *o, const char *text)
+{
+    int64_t value;
+
+    if (duration_ms(text, &value) < 0) {
+        usage_error(p->verb, "--%s: \"%s\" is no duration such as 500ms, 2s or 5m", o->name, text);
+        return -EINVAL;
+    }
+    *(int64_t *)(void *)(p->target + o->offset) = value;
+    return 0;
+}
+
+static int store(const struct parse *p, const struct opt *o, const char *text)
+{
+    void *at = p->target + o->offset;
+
+    switch (o->kind) {
+    case OPT_FLAG:
+        *(bool *)at = true;
+        return 0;
+    case OPT_STRING:
+        *(const char **)at = text;
+        return 0;
+    case OPT_STRINGS:
+        strvec_push(at, text);
+        return 0;
+    case OPT_INT:
+        return store_int(p, o, text);
+    case OPT_DURATION:
+        return store_duration(p, o, text);
+    case OPT_CHOICE:
+        return store_choice(p, o, text);
+    }
+    return -EINVAL;
+}
+
+static void help_and_exit(const struct verb *verb) __attribute__((noreturn));
+static void help_and_exit(const struct verb *verb)
+{
+    verb_help(verb, stdout);
+    exit(fflush(stdout) ? EXIT_FAILED : EXIT_FINE);
+}
+
+/* An option's value: what stands in the same argument, else the next argument. */
+static int store_next(struct parse *p, const struct opt *o, const char *inline_value)
+{
+    if (inline_value)
+        return store(p, o, inline_value);
+    if (p->i + 1 == p->argc) {
+        usage_error(p->verb, "--%s needs a value: %s", o->name, o->arg ? o->arg : "a choice");
+        return -EINVAL;
+    }
+    return store(p, o, p->argv[++p->i]);
+}
+
+static int parse_long(struct parse *p, const char *text)
+{
+    size_t n = strcspn(text, "=");
+    const char *value = text[n] ? text + n + 1 : NULL;
+    const struct opt *o = by_name(p->verb, text, n);
+
+    if (!strcmp(text, "help"))
+        help_and_exit(p->verb);
+    if (!o)
+        return unknown_long(p->verb, text, n);
+    if (o->kind != OPT_FLAG)
+        return store_next(p, o, value);
+    if (value) {
+        usage_error(p->verb, "--%s takes no value", o->name);
+        return -EINVAL;
+    }
+    return store(p, o, NULL);
+}
+
+/* Letters of flags may share an argument; the first one that takes a value takes the rest. */
+static int parse_letters(struct parse *p, const char *text)
+{
+    for (; *text; text++) {
+        const struct opt *o = by_letter(p->verb, *text);
+
+        if (*text == 'h' && !o)
+            help_and_exit(p->verb);
+        if (!o) {
+            usage_error(p->verb, "unknown option -%c", *text);
+            return -EINVAL;
+        }
+        if (o->kind != OPT_FLAG)
+            return store_next(p, o, text[1] ? text + 1 : NULL);
+        store(p, o, NULL);
+    }
+    return 0;
+}
+
+int opts_parse(const struct verb *verb, void *target, int argc, char **argv, struct operands *ret)
+{
+    struct parse p = {.verb = verb, .target = target, .argc = argc, .argv = argv};
+    struct operands ops = {.v = argv + 1};
+
+    for (p.i = 1; p.i < argc; p.i++) {
+        const char *arg = argv[p.i];
+        int r = 0;
+
+        if (!strcmp(arg, "--")) {
+            ops.rest = argv + p.i + 1;
+            ops.n_rest = argc - p.i - 1;
+            break;
+        }
+        if (arg[0] != '-' || !arg[1])
+            ops.v[ops.n++] = argv[p.i];
+        else if (arg[1] == '-')
+            r = parse_long(&p, arg + 2);
+        else
+            r = parse_letters(&p, arg + 1);
+        if (r < 0)
+            return r;
+    }
+    *ret = ops;
+    return 0;
+}

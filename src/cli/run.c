@@ -1,0 +1,270 @@
+/* run.c - `muster run`: a job in the foreground, from its file (or a command) to its verdict.
+ *
+ * Only wiring: read, plan, prepare the directories, drive, tell. Every refusal of ours is exit code
+ * 125, so that it can never be mistaken for the job's own.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cli/cli.h"
+#include "cli/diagnose.h"
+#include "cli/tell.h"
+#include "dialect/dialect.h"
+#include "engine/local/facts.h"
+#include "engine/local/ports.h"
+#include "job/report.h"
+#include "run/driver.h"
+#include "run/tail.h"
+
+struct run_options {
+    int64_t n, hosts;
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
+    const char *isolate, *report, *run_dir, *dialect;
+    bool trust_launcher;
+};
+
+static const char *const isolation_levels[] = {"auto", "names", NULL};
+
+#define AT(field) offsetof(struct run_options, field)
+static const struct opt run_opts[] = {
+    {"processes", 'n', OPT_INT, AT(n), "N", "start N processes of CMD", NULL, 1},
+    {"hosts", 0, OPT_INT, AT(hosts), "H", "spread them over H replicas (default 1)", NULL, 1},
+    {"report", 0, OPT_STRING, AT(report), "FILE", "write the report as JSON; - is stdout", NULL, 0},
+    {"grace", 0, OPT_DURATION, AT(grace_ms), "D",
+     "time between SIGTERM and SIGKILL (default 10s)", NULL, 0},
+    {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D",
+     "how long replicas may take to be ready (default 600s)", NULL, 0},
+    {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
+     "after a rank has failed: how long silence may last (default 60s)", NULL, 0},
+    {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
+     "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
+    {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
+     isolation_levels, 0},
+    {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
+    {"dialect", 0, OPT_STRING, AT(dialect), "ID", "read the file as this dialect", NULL, 0},
+    OPT_END,
+};
+
+static int refuse(const char *what, const struct err *e)
+{
+    tell_error("%s%s%s", what ? what : "", what ? ": " : "", e->text);
+    return EXIT_MUSTER;
+}
+
+/* --- what to run ------------------------------------------------------------------------------ */
+
+static int spec_from_operands(const struct verb *verb, const struct run_options *o,
+                              const struct operands *ops, struct arena *a, struct job_spec **ret)
+{
+    char cwd[PATH_MAX];
+    int64_t hosts = o->hosts ? o->hosts : 1;
+
+    if (!ops->rest || ops->n_rest == 0)
+        return usage_error(verb, "-n wants a command after --");
+    if (ops->n > 0)
+        return usage_error(verb, "either FILE or -n N -- CMD, not both (%s)", ops->v[0]);
+    if (o->n > LIMIT_PROCESSES || hosts > LIMIT_REPLICAS || o->n / hosts > LIMIT_SLOTS)
+        return usage_error(verb, "at most %d processes on at most %d hosts, %d on each",
+                           LIMIT_PROCESSES, LIMIT_REPLICAS, LIMIT_SLOTS);
+    if (o->n % hosts != 0)
+        return usage_error(verb, "-n %lld cannot be spread evenly over --hosts %lld",
+                           (long long)o->n, (long long)hosts);
+    if (!getcwd(cwd, sizeof(cwd))) {
+        tell_error("cannot find out the working directory: %s", strerror(errno));
+        return EXIT_MUSTER;
+    }
+    *ret = spec_from_command(a, (int32_t)o->n, (int32_t)hosts, (const char *const *)ops->rest,
+                             arena_strdup(a, cwd));
+    return 0;
+}
+
+static int spec_from_file(const struct run_options *o, const char *path, struct arena *a,
+                          struct job_spec **ret)
+{
+    struct err e;
+    struct job_file jf = {0};
+
+    if (job_file_read(a, path, o->dialect, &jf, &e) < 0)
+        return refuse(NULL, &e);
+    print_diagnostics(&jf);
+    int code = EXIT_MUSTER;
+    if (jf.verdict != VERDICT_ACCEPT) {
+        tell_error("%s: %s", path,
+                   jf.verdict == VERDICT_NOTJOB        ? "this is no job file"
+                   : jf.verdict == VERDICT_UNSUPPORTED ? "this kind of job is not supported"
+                                                       : "the job file has errors");
+    } else if (jf.n_jobs != 1) {
+        tell_error("%s: holds %zu jobs, run takes one", path, jf.n_jobs);
+    } else {
+        *ret = jf.jobs[0];
+        code = 0;
+    }
+    job_file_release(&jf);
+    return code;
+}
+
+/* What a later release will do, and this one does not: said before anything starts. */
+static int check_runnable(const struct job_spec *spec)
+{
+    if (spec->debug) {
+        tell_error("%s:%u: runMode.debug.enabled is true: debug mode cannot be run yet; set it to "
+                   "false to run the job", spec->file, spec->debug_at->pos.line);
+        return EXIT_MUSTER;
+    }
+    if (spec->pause) {
+        tell_error("%s:%u: runMode.pause.enabled is true: a paused job cannot be run yet; set it "
+                   "to false to run the job", spec->file, spec->pause_at->pos.line);
+        return EXIT_MUSTER;
+    }
+    for (size_t k = 0; k < spec->n_roles; k++)
+        for (size_t i = 0; i < spec->roles[k].n_env; i++) {
+            const struct env_entry *env = &spec->roles[k].env[i];
+            if (env->source != ENV_SECRET && env->source != ENV_CONFIG_MAP)
+                continue;
+            tell_error("%s:%u: %s comes from %s %s, key %s: such values cannot be given to a "
+                       "local run yet", spec->file, env->at ? env->at->pos.line : 0, env->name,
+                       env->source == ENV_SECRET ? "secretKeyRef" : "configMapKeyRef",
+                       env->ref_name, env->ref_key);
+            return EXIT_MUSTER;
+        }
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if (spec->roles[k].n_env_from > 0) {
+            tell_error("%s: envFrom names %s: such values cannot be given to a local run yet",
+                       spec->file, spec->roles[k].env_from[0].ref_name);
+            return EXIT_MUSTER;
+        }
+    return 0;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static const char *cause_log(const struct job *job)
+{
+    const struct cause *c = &job->cause;
+
+    if (c->launch >= 0)
+        return job->launches[c->launch].ranks[c->rank].log;
+    return c->process >= 0 ? job->plan->processes[c->process].log : NULL;
+}
+
+static int write_report(const char *path, int run_fd, const struct job *job,
+                        const struct strvec *tail, struct err *e)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&sb);
+    struct report_context ctx = {.engine = "local", .log_tail = (const char *const *)tail->v};
+
+    report_write(job, &ctx, &j);
+    strbuf_addch(&sb, '\n');
+    (void)io_write_atomic(run_fd, "report.json", sb.buf, sb.len, NULL);
+    return path ? tell_write_file(path, sb.buf, sb.len, e) : 0;
+}
+
+static int tell(const struct run_options *o, const struct rundir *rd, const struct job *job)
+{
+    struct err e;
+    auto_strvec struct strvec tail = STRVEC_INIT;
+    const char *log = cause_log(job);
+
+    if (log && *log)
+        log_tail(rd->logs_fd, log, &tail);
+    tell_verdict(job, rd->path, log, &tail);
+    if (write_report(o->report, rd->fd, job, &tail, &e) < 0)
+        return refuse("the report could not be written", &e);
+    return job->exit_code;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static int64_t grace_of(const struct job_spec *spec, int64_t option)
+{
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if (spec->roles[k].grace_s >= 0)
+            return spec->roles[k].grace_s * INT64_C(1000);
+    return option;
+}
+
+static int run_in(const struct run_options *o, struct rundir *rd, struct arena *a,
+                  const struct job_spec *spec, struct facts *facts)
+{
+    struct err e;
+    const struct plan *plan;
+    struct drive_options drive_opts = {
+        .rules = {.grace_ms = grace_of(spec, o->grace_ms),
+                  .start_timeout_ms = o->start_timeout_ms,
+                  .recovery_timeout_ms = o->recovery_timeout_ms,
+                  .trust_launcher = o->trust_launcher},
+        .stdin_fd = o->n == 1 ? STDIN_FILENO : -1,
+        .colour = want_colour(stdout),
+        .note = tell_note,
+    };
+
+    if (plan_build(a, spec, facts, &plan, &e) < 0)
+        return refuse("the job cannot be planned", &e);
+    tell_plan_notes(plan);
+    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0)
+        return refuse(NULL, &e);
+    struct job *job = drive(plan, rd, &drive_opts, &e);
+    int code = job ? tell(o, rd, job) : refuse("the job could not be started", &e);
+    job_free(job);
+    rundir_finish(rd);
+    return code;
+}
+
+static int run_main(const struct verb *verb, int argc, char **argv)
+{
+    struct run_options o = {.grace_ms = 10000, .start_timeout_ms = 600000,
+                            .recovery_timeout_ms = 60000, .isolate = "auto"};
+    struct operands ops;
+    struct err e;
+    auto_arena struct arena *a = arena_new();
+    struct job_spec *spec = NULL;
+
+    if (opts_parse(verb, &o, argc, argv, &ops) < 0)
+        return verb->usage_exit;
+    if (o.n == 0 && (ops.n != 1 || ops.rest))
+        return usage_error(verb, ops.n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
+    if (o.n == 0 && o.hosts)
+        return usage_error(verb, "--hosts goes with -n");
+    int code = o.n ? spec_from_operands(verb, &o, &ops, a, &spec)
+                   : spec_from_file(&o, ops.v[0], a, &spec);
+    if (code == 0)
+        code = check_runnable(spec);
+    if (code != 0)
+        return code;
+
+    CLEANUP(rundir_release) struct rundir rd = RUNDIR_INIT;
+    auto_free char *id = rundir_new_id();
+    auto_close int port_fd = -1;
+    struct facts facts;
+    if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
+        facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
+        return refuse(NULL, &e);
+    if (o.n && (facts.master_port = port_lease(&port_fd, &e)) < 0)
+        return refuse(NULL, &e);
+    return run_in(&o, &rd, a, spec, &facts);
+}
+
+const struct verb verb_run = {
+    .name = "run",
+    .synopsis = "FILE | -n N [--hosts H] -- CMD…",
+    .summary = "run a job here, in the foreground",
+    .about =
+        "Runs the job of FILE, unchanged, on this machine: every replica is a host of its own name, "
+        "mpirun reaches it without sshd. Shows the output of every process live, ends with a "
+        "verdict, and exits with the job's own code (125: Muster itself refused or failed).\n"
+        "\n"
+        "With -n, runs N copies of CMD with RANK, LOCAL_RANK, WORLD_SIZE, NODE_RANK, MASTER_ADDR "
+        "and MASTER_PORT set. The first to fail stops the others.\n"
+        "\n"
+        "Ctrl-C stops the job with SIGTERM, after the grace period with SIGKILL; a second Ctrl-C "
+        "at once. SIGUSR1 and SIGUSR2 are passed on to every process.",
+    .opts = run_opts,
+    .usage_exit = EXIT_MUSTER,
+    .run = run_main,
+};

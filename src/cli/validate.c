@@ -1,0 +1,198 @@
+/* validate.c - `muster validate`: what is wrong with job files, all of it, without running them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/nearest.h"
+#include "cli/cli.h"
+#include "cli/diagnose.h"
+#include "dialect/dialect.h"
+#include "doc/json.h"
+
+struct options {
+    const char *output, *dialect;
+    bool quiet;
+};
+
+/* --- for people ----------------------------------------------------------------------------- */
+
+static void print_errors(const struct job_file *jf)
+{
+    for (size_t i = 0; i < jf->diags.n; i++) {
+        if (jf->diags.v[i].severity == SEV_ERROR)
+            diag_print(stderr, jf->path, &jf->doc, &jf->diags.v[i], want_colour(stderr));
+    }
+}
+
+static void print_role(const struct role *role)
+{
+    printf(", %s %d", role->name, role->replicas);
+    if (role->kind == ROLE_LAUNCHER)
+        return;
+    if (role->slots_kind == SLOTS_NUMBER)
+        printf(" x %d slot%s", role->slots, role->slots == 1 ? "" : "s");
+    else
+        printf(" x %s slots", role->slots_kind == SLOTS_AUTO ? "auto" : "unset");
+}
+
+static void print_count(const char *separator, size_t n, const char *what)
+{
+    if (n)
+        printf("%s%zu %s%s", separator, n, what, n == 1 ? "" : "s");
+}
+
+/* "x.yaml: accepted, t9k-mpi, launcher 1, worker 5 x 3 slots" */
+static void print_verdict(const struct job_file *jf)
+{
+    static const char *const words[] = {
+        [VERDICT_ACCEPT] = "accepted",
+        [VERDICT_REJECT] = "rejected",
+        [VERDICT_UNSUPPORTED] = "not supported",
+        [VERDICT_NOTJOB] = "not a job file",
+    };
+
+    printf("%s: %s", jf->path, words[jf->verdict]);
+    if (jf->dialect)
+        printf(", %s", jf->dialect);
+    for (size_t i = 0; i < jf->n_jobs; i++) {
+        if (i)
+            printf("; %s", jf->jobs[i]->name);
+        for (size_t k = 0; k < jf->jobs[i]->n_roles; k++)
+            print_role(&jf->jobs[i]->roles[k]);
+    }
+    if (jf->verdict == VERDICT_REJECT)
+        print_count(", ", jf->diags.n_errors, "error");
+    print_count(", ", jf->diags.n_warnings, "warning");
+    putchar('\n');
+}
+
+/* --- for programs (CONTRACTS §2) ------------------------------------------------------------ */
+
+static void json_diagnostic(struct json *j, const struct diag *d)
+{
+    json_object(j);
+    json_kv_str(j, "severity", severity_name(d->severity));
+    json_kv_str(j, "code", d->code);
+    json_kv_int(j, "line", d->pos.line ? d->pos.line : 1);
+    json_kv_int(j, "column", d->pos.column ? d->pos.column : 1);
+    json_kv_str(j, "path", d->path);
+    json_kv_str(j, "message", d->message);
+    json_kv_str(j, "hint", d->hint);
+    json_end(j);
+}
+
+static void json_file(struct json *j, const char *path, const char *verdict, const char *dialect,
+                      const struct diag *v, size_t n)
+{
+    json_object(j);
+    json_kv_str(j, "file", path);
+    json_kv_str(j, "verdict", verdict);
+    json_kv_str(j, "dialect", dialect);
+    json_key(j, "diagnostics");
+    json_array(j);
+    for (size_t i = 0; i < n; i++)
+        json_diagnostic(j, &v[i]);
+    json_end(j);
+    json_end(j);
+}
+
+/* --- the verb ------------------------------------------------------------------------------- */
+
+/* Returns whether the file is accepted. j is NULL for human output. */
+static bool validate_file(const struct options *o, const char *path, struct json *j)
+{
+    auto_arena struct arena *a = arena_new();
+    struct job_file jf;
+    struct err e;
+    bool accepted;
+
+    if (job_file_read(a, path, o->dialect, &jf, &e) < 0) {
+        struct diag d = {.severity = SEV_ERROR, .code = "E0006", .path = "", .message = e.text};
+
+        fprintf(stderr, "muster validate: %s\n", e.text);
+        if (j)
+            json_file(j, path, verdict_name(VERDICT_REJECT), NULL, &d, 1);
+        return false;
+    }
+    if (j) {
+        json_file(j, path, verdict_name(jf.verdict), jf.dialect, jf.diags.v, jf.diags.n);
+    } else if (o->quiet) {
+        print_errors(&jf);
+    } else {
+        print_diagnostics(&jf);
+        print_verdict(&jf);
+        fflush(stdout); /* each line after its own diagnostics, also where both go to one file */
+    }
+    accepted = jf.verdict == VERDICT_ACCEPT;
+    job_file_release(&jf);
+    return accepted;
+}
+
+static int check_dialect(const struct verb *verb, const char *id)
+{
+    const char *ids[16] = {NULL}, *near;
+
+    if (!id || dialect_by_id(id))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(ids) && dialects[i]; i++)
+        ids[i] = dialects[i]->id;
+    near = nearest_word(id, ids, ARRAY_SIZE(ids));
+    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
+                       near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static int run_validate(const struct verb *verb, int argc, char **argv)
+{
+    struct options o = {.output = "human"};
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&out);
+    struct operands files;
+    bool json, fine = true;
+    int r;
+
+    if (opts_parse(verb, &o, argc, argv, &files) < 0)
+        return verb->usage_exit;
+    if (files.n == 0 || files.rest)
+        return usage_error(verb, "which job file?");
+    r = check_dialect(verb, o.dialect);
+    if (r)
+        return r;
+    json = strcmp(o.output, "json") == 0;
+    json_object(&j);
+    json_key(&j, "files");
+    json_array(&j);
+    for (int i = 0; i < files.n; i++)
+        fine = validate_file(&o, files.v[i], json ? &j : NULL) && fine;
+    json_end(&j);
+    json_end(&j);
+    if (json)
+        printf("%s\n", out.buf);
+    r = finish_output();
+    return r ? r : fine ? EXIT_FINE : EXIT_USAGE;
+}
+
+static const char *const outputs[] = {"human", "json", NULL};
+
+static const struct opt opts[] = {
+    {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
+     .help = "for people (default) or as one JSON document on stdout"},
+    {"dialect", 0, OPT_STRING, offsetof(struct options, dialect), .arg = "ID",
+     .help = "read the files as this dialect instead of looking for their own"},
+    {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet),
+     .help = "errors only: no warnings, no notes, no line per file"},
+    OPT_END,
+};
+
+const struct verb verb_validate = {
+    .name = "validate",
+    .synopsis = "[OPTION…] FILE…",
+    .summary = "check job files and show everything that is wrong with them",
+    .about = "Diagnostics go to stderr, like a compiler's: place, line, hint. For each file one "
+             "line on\n"
+             "stdout tells the verdict. \"-\" is standard input.\n"
+             "\n"
+             "Exit status: 0 if every file is accepted, 2 if one is not or cannot be read.",
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run_validate,
+};

@@ -1,0 +1,48 @@
+/* dialect.h - from a job file to job specs: find the dialect, lower it, collect every problem.
+ *
+ * A dialect is one row of the registry (registry.c) and one file. It decodes with bind tables
+ * (doc/bind.h): the same table drives decoding, unknown-key hints and `explain`. It never sees an
+ * engine and never does I/O; only job_file_read() opens the file.
+ */
+#ifndef DIALECT_DIALECT_H
+#define DIALECT_DIALECT_H
+
+#include "base/err.h"
+#include "spec/spec.h"
+
+enum verdict { VERDICT_ACCEPT, VERDICT_REJECT, VERDICT_UNSUPPORTED, VERDICT_NOTJOB };
+const char *verdict_name(enum verdict v); /* "accept", … */
+
+struct dialect {
+    const char *id; /* "t9k-mpi" */
+    /* Is this document's root of this dialect? Looks at the top level only. */
+    bool (*detect)(const struct node *root);
+    /* Lowers one document. Problems go to ds; *ret is the spec, or NULL if it cannot be built.
+     * VERDICT_REJECT is decided by the caller from ds; the function returns VERDICT_ACCEPT or, for
+     * a form that is recognised but not run, VERDICT_UNSUPPORTED (with an error in ds). */
+    enum verdict (*lower)(struct arena *a, const struct doc *doc, const struct node *root,
+                          struct diags *ds, struct job_spec **ret);
+};
+
+extern const struct dialect t9k_mpi;
+extern const struct dialect *const dialects[]; /* NULL-terminated */
+const struct dialect *dialect_by_id(const char *id);
+
+/* A job file, read. Everything but diags.v lives in the arena. */
+struct job_file {
+    const char *path;
+    struct doc doc;
+    enum verdict verdict;
+    const char *dialect; /* id, or NULL if none was found */
+    struct job_spec **jobs;
+    size_t n_jobs;      /* 0 unless the verdict is VERDICT_ACCEPT */
+    struct diags diags; /* sorted by place */
+};
+
+/* Reads path ("-" is stdin). dialect_id overrides detection, or NULL. A file that cannot be read is
+ * -errno with e set; a file that can be read gives 0 whatever its verdict. */
+int job_file_read(struct arena *a, const char *path, const char *dialect_id, struct job_file *ret,
+                  struct err *e);
+void job_file_release(struct job_file *jf);
+
+#endif

@@ -1,0 +1,158 @@
+/* job_file.c - a job file from its path to its specs: the one place of this room that does I/O. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "dialect/registry.h"
+#include "doc/yaml.h"
+
+static int read_text(const char *path, struct strbuf *sb, struct err *e)
+{
+    if (strcmp(path, "-") == 0)
+        return io_read_fd(STDIN_FILENO, "standard input", LIMIT_FILE_BYTES, sb, e);
+    return io_read_file(AT_FDCWD, path, LIMIT_FILE_BYTES, sb, e);
+}
+
+/* The directory that relative paths of the job are meant from. */
+static const char *directory_of(struct arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    auto_free char *dir = NULL, *real = NULL;
+
+    dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+    real = realpath(dir, NULL);
+    return arena_strdup(a, real ? real : dir);
+}
+
+/* --- one document --------------------------------------------------------------------------- */
+
+static void tell_unsupported(struct job_file *jf, const struct sighting *s)
+{
+    const char *known = s->id ? arena_printf(jf->diags.arena, " (%s)", s->id) : "";
+
+    diag_at(&jf->diags, s->at, "E0111", s->hint, "%s%s is not supported%s", s->words, known,
+            s->id ? " yet" : "");
+}
+
+static void tell_notjob(struct job_file *jf, const struct sighting *s, bool among_jobs)
+{
+    const struct node *root = s->at;
+
+    if (among_jobs)
+        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
+                s->words ? s->words : "this document");
+    else if (s->words)
+        diag_at(&jf->diags, root, "E0110", s->hint, "%s is not a job", s->words);
+    else if (root->type != NODE_MAP)
+        diag_at(&jf->diags, root, "E0110", NULL, "a job is a mapping, not %s",
+                node_words(jf->diags.arena, root));
+    else
+        diag_at(&jf->diags, root, "E0110", s->hint, "this is not a job of a known kind");
+}
+
+/* What one document adds to the file's verdict. */
+static enum verdict read_document(struct arena *a, struct job_file *jf, const struct sighting *s,
+                                  const struct node *root)
+{
+    size_t before = jf->diags.n_errors;
+    struct job_spec *spec = NULL;
+    enum verdict v = s->dialect->lower(a, &jf->doc, root, &jf->diags, &spec);
+
+    if (v != VERDICT_ACCEPT)
+        return v;
+    if (!spec || jf->diags.n_errors > before)
+        return VERDICT_REJECT;
+    spec->file = jf->path;
+    jf->jobs[jf->n_jobs++] = spec;
+    return VERDICT_ACCEPT;
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+/* One verdict for several documents: the worst that concerns a job. */
+static enum verdict worse(enum verdict a, enum verdict b)
+{
+    static const int weight[] = {[VERDICT_NOTJOB] = 0,
+                                 [VERDICT_ACCEPT] = 1,
+                                 [VERDICT_UNSUPPORTED] = 2,
+                                 [VERDICT_REJECT] = 3};
+
+    return weight[a] > weight[b] ? a : b;
+}
+
+static void read_documents(struct arena *a, struct job_file *jf, const struct dialect *forced)
+{
+    struct sighting seen[LIMIT_DOCUMENTS];
+    bool any_job = forced != NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < jf->doc.n_roots; i++) {
+        if (jf->doc.roots[i]->type == NODE_NULL)
+            continue;
+        seen[n] = forced ? (struct sighting){.dialect = forced, .id = forced->id}
+                         : dialect_sight(a, jf->doc.roots[i]);
+        any_job = any_job || seen[n].verdict != VERDICT_NOTJOB;
+        if (!jf->dialect)
+            jf->dialect = seen[n].id;
+        n++;
+    }
+    n = 0;
+    for (size_t i = 0; i < jf->doc.n_roots; i++) {
+        const struct node *root = jf->doc.roots[i];
+        const struct sighting *s = &seen[n];
+
+        if (root->type == NODE_NULL)
+            continue;
+        n++;
+        if (jf->doc.broken && i + 1 == jf->doc.n_roots)
+            continue; /* what is missing in it may just not have been read */
+        if (s->dialect) {
+            jf->verdict = worse(jf->verdict, read_document(a, jf, s, root));
+        } else if (s->verdict == VERDICT_UNSUPPORTED) {
+            tell_unsupported(jf, s);
+            jf->verdict = worse(jf->verdict, VERDICT_UNSUPPORTED);
+        } else {
+            tell_notjob(jf, s, any_job);
+        }
+    }
+    if (n == 0 && !jf->doc.broken)
+        diag_pos(&jf->diags, (struct pos){1, 1}, "", "E0110", NULL, "the file is empty");
+}
+
+int job_file_read(struct arena *a, const char *path, const char *dialect_id, struct job_file *ret,
+                  struct err *e)
+{
+    const struct dialect *forced = dialect_id ? dialect_by_id(dialect_id) : NULL;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const char *dir;
+    int r;
+
+    if (dialect_id && !forced)
+        return err_set(e, -EINVAL, "there is no dialect %s", dialect_id);
+    r = read_text(path, &text, e);
+    if (r < 0)
+        return r;
+    *ret = (struct job_file){.path = arena_strdup(a, path), .verdict = VERDICT_NOTJOB};
+    diags_init(&ret->diags, a);
+    yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
+    ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
+    read_documents(a, ret, forced);
+    if (ret->doc.broken || (ret->verdict == VERDICT_ACCEPT && ret->diags.n_errors))
+        ret->verdict = VERDICT_REJECT;
+    if (ret->verdict != VERDICT_ACCEPT)
+        ret->n_jobs = 0;
+    dir = directory_of(a, path);
+    for (size_t i = 0; i < ret->n_jobs; i++)
+        ret->jobs[i]->dir = dir;
+    diags_sort(&ret->diags);
+    return 0;
+}
+
+void job_file_release(struct job_file *jf)
+{
+    diags_release(&jf->diags);
+}

@@ -1,0 +1,352 @@
+/* pod.c - from a decoded pod template to what a role takes from it. */
+#include "dialect/pod.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+
+const struct pod_container *pod_find_container(const struct pod_template *t, const char *name)
+{
+    for (size_t i = 0; t->spec && i < t->spec->containers.n; i++) {
+        const struct pod_container *c = &t->spec->containers.v[i];
+
+        if (c->name && strcmp(c->name, name) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+/* --- volumes -------------------------------------------------------------------------------- */
+
+static bool is_shm(const char *path)
+{
+    static const char shm[] = "/dev/shm";
+
+    return strncmp(path, shm, strlen(shm)) == 0 &&
+           path[strlen(shm) + strspn(path + strlen(shm), "/")] == '\0';
+}
+
+static const struct pod_volume *find_volume(const struct pod_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->volumes.n; i++) {
+        if (spec->volumes.v[i].name && strcmp(spec->volumes.v[i].name, name) == 0)
+            return &spec->volumes.v[i];
+    }
+    return NULL;
+}
+
+static bool in_memory(const struct pod_volume *v)
+{
+    return v->empty_dir && v->empty_dir->medium && strcmp(v->empty_dir->medium, "Memory") == 0;
+}
+
+/* The volume that becomes the container's /dev/shm, or NULL. */
+static const struct pod_volume *shm_volume(const struct pod_spec *spec,
+                                           const struct pod_container *c)
+{
+    for (size_t i = 0; i < c->mounts.n; i++) {
+        const struct pod_mount *m = &c->mounts.v[i];
+        const struct pod_volume *v = m->name ? find_volume(spec, m->name) : NULL;
+
+        if (v && m->path && is_shm(m->path) && in_memory(v))
+            return v;
+    }
+    return NULL;
+}
+
+static void check_mounts(const struct binder *b, const struct pod_spec *spec,
+                         const struct pod_container *c)
+{
+    for (size_t i = 0; i < c->mounts.n; i++) {
+        const struct pod_mount *m = &c->mounts.v[i];
+
+        if (m->name && !find_volume(spec, m->name))
+            diag_at(b->ds, node_get(m->at, "name"), "E0213", "add it to template.spec.volumes",
+                    "there is no volume `%s`", m->name);
+    }
+}
+
+static const char *volume_kind(const struct pod_volume *v)
+{
+    for (size_t i = 0; i < v->at->n; i++) {
+        const char *key = v->at->pairs[i].key->text;
+
+        if (strcmp(key, "name") != 0)
+            return key;
+    }
+    return "emptyDir";
+}
+
+void pod_note_unused(const struct binder *b, const struct pod_template *t,
+                     const struct pod_container *used)
+{
+    const struct pod_volume *shm;
+
+    if (!t->spec)
+        return;
+    shm = used ? shm_volume(t->spec, used) : NULL;
+    for (size_t i = 0; i < t->spec->volumes.n; i++) {
+        const struct pod_volume *v = &t->spec->volumes.v[i];
+
+        if (v != shm && v->name)
+            diag_at(b->ds, v->at, "N0305", "make its content available at the same path",
+                    "volume `%s` (%s) is not mounted locally", v->name, volume_kind(v));
+    }
+    for (size_t i = 0; i < t->spec->containers.n; i++) {
+        const struct pod_container *c = &t->spec->containers.v[i];
+
+        if (c != used && c->name)
+            diag_at(b->ds, c->at, "N0303", NULL, "container `%s` is not run locally", c->name);
+    }
+}
+
+/* --- resources ------------------------------------------------------------------------------ */
+
+enum resource { RES_CPU, RES_MEMORY, RES_GPU, RES_OTHER };
+
+static enum resource resource_kind(const char *name)
+{
+    static const char *const gpus[] = {
+        "nvidia.com/gpu",    "amd.com/gpu",     "gpu.intel.com/i915",
+        "gpu.intel.com/xe",  "hygon.com/dcu",   "huawei.com/Ascend910",
+        "cambricon.com/mlu", "habana.ai/gaudi", "google.com/tpu",
+    };
+
+    if (strcmp(name, "cpu") == 0)
+        return RES_CPU;
+    if (strcmp(name, "memory") == 0)
+        return RES_MEMORY;
+    for (size_t i = 0; i < ARRAY_SIZE(gpus); i++) {
+        if (strcmp(name, gpus[i]) == 0)
+            return RES_GPU;
+    }
+    return strncmp(name, "nvidia.com/mig-", 15) == 0 ? RES_GPU : RES_OTHER;
+}
+
+/* A quantity in thousandths (cpu) or whole units; an error is added if it is none. */
+static bool read_quantity(const struct binder *b, const char *name, const struct node *node,
+                          bool milli, int64_t *ret)
+{
+    bool scalar = node->type == NODE_INT || node->type == NODE_FLOAT || node->type == NODE_STRING;
+    int64_t v, thousandths;
+    int r = -EINVAL;
+
+    if (scalar && strlen(node->text) == node->len)
+        r = milli ? quantity_milli(node->text, &v) : quantity_units(node->text, &v);
+    if (r == -EINVAL) {
+        bind_type_error(b, name, "a quantity such as 500m, 2 or 4Gi", NULL, node);
+        return false;
+    }
+    if (r < 0) {
+        diag_at(b->ds, node, "E0204", NULL, "`%s` is negative or too large: %s", name, node->text);
+        return false;
+    }
+    if (!milli && quantity_milli(node->text, &thousandths) == 0 && thousandths % 1000)
+        diag_at(b->ds, node, "W0204", "M is a million, Mi is 1024 * 1024, m is a thousandth",
+                "`%s` has a fraction: %s is taken as %lld", name, node->text, (long long)v);
+    *ret = v;
+    return true;
+}
+
+struct amounts { /* what limits or requests say */
+    int64_t cpu, memory, gpu;
+    const struct node *cpu_at, *memory_at, *gpu_at;
+};
+
+static void read_amounts(const struct binder *b, const char *what, const struct node *map,
+                         struct amounts *ret)
+{
+    *ret = (struct amounts){QUANTITY_UNSET, QUANTITY_UNSET, QUANTITY_UNSET, NULL, NULL, NULL};
+    if (!map)
+        return;
+    if (map->type != NODE_MAP) {
+        bind_type_error(b, what, "a mapping", NULL, map);
+        return;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        const char *name = map->pairs[i].key->text;
+        const struct node *value = map->pairs[i].value;
+        enum resource kind = resource_kind(name);
+        int64_t v;
+
+        if (value->type == NODE_NULL || !read_quantity(b, name, value, kind == RES_CPU, &v))
+            continue;
+        if (kind == RES_CPU) {
+            ret->cpu = v;
+            ret->cpu_at = value;
+        } else if (kind == RES_MEMORY) {
+            ret->memory = v;
+            ret->memory_at = value;
+        } else if (kind == RES_GPU) {
+            ret->gpu = (ret->gpu > 0 ? ret->gpu : 0) + v;
+            ret->gpu_at = value;
+        } else {
+            diag_at(b->ds, map->pairs[i].key, "N0301", NULL, "`%s` has no effect in a local run",
+                    name);
+        }
+    }
+}
+
+static void fill_resources(const struct binder *b, const struct pod_template *t,
+                           const struct pod_container *c, struct resources *res)
+{
+    const struct pod_volume *shm = shm_volume(t->spec, c);
+    struct amounts limits, requests;
+
+    read_amounts(b, "limits", c->resources ? c->resources->limits : NULL, &limits);
+    read_amounts(b, "requests", c->resources ? c->resources->requests : NULL, &requests);
+    if (limits.gpu_at && requests.gpu_at && limits.gpu != requests.gpu)
+        diag_at(b->ds, limits.gpu_at, "E0205", NULL,
+                "limits ask for %lld GPUs and requests for %lld; they must be equal",
+                (long long)limits.gpu, (long long)requests.gpu);
+    res->cpu_limit_milli = limits.cpu;
+    res->cpu_limit_at = limits.cpu_at;
+    res->cpu_request_milli = requests.cpu;
+    res->memory_limit = limits.memory;
+    res->memory_limit_at = limits.memory_at;
+    res->memory_request = requests.memory;
+    res->gpu = limits.gpu_at ? limits.gpu : requests.gpu;
+    if (!shm)
+        return;
+    /* Without a size of its own a Memory volume may grow to the container's limit. */
+    res->shm = limits.memory;
+    res->shm_at = shm->empty_dir->size_limit;
+    if (res->shm_at)
+        read_quantity(b, "sizeLimit", res->shm_at, false, &res->shm);
+}
+
+/* --- environment ---------------------------------------------------------------------------- */
+
+static void check_env_name(const struct binder *b, const struct pod_env *e)
+{
+    if (strchr(e->name, '='))
+        diag_at(b->ds, node_get(e->at, "name"), "E0211", "write the value under `value`",
+                "an environment variable's name cannot have a '=': \"%s\"", e->name);
+}
+
+/* One entry; false if it has no name or no usable source (reported). */
+static bool env_entry(const struct binder *b, const struct pod_env *e, struct env_entry *ret)
+{
+    const struct pod_value_from *from = e->from;
+    int sources;
+
+    if (!e->name)
+        return false;
+    check_env_name(b, e);
+    *ret = (struct env_entry){.name = e->name, .value = e->value ? e->value : "", .at = e->at};
+    if (!from)
+        return true;
+    sources = !!from->secret + !!from->config_map + !!from->field + !!from->resource;
+    if (sources != 1 || (e->value && *e->value)) {
+        diag_at(b->ds, node_label(from->at), "E0106", NULL,
+                sources == 1 ? "`%s` has both `value` and `valueFrom`"
+                             : "`valueFrom` of `%s` must name exactly one source",
+                e->name);
+        return false;
+    }
+    if (from->secret || from->config_map) {
+        const struct pod_key_ref *ref = from->secret ? from->secret : from->config_map;
+
+        ret->source = from->secret ? ENV_SECRET : ENV_CONFIG_MAP;
+        ret->ref_name = ref->name;
+        ret->ref_key = ref->key;
+        ret->optional = ref->optional;
+    } else if (from->field) {
+        ret->source = ENV_FIELD;
+        ret->ref_key = from->field->path;
+    } else {
+        ret->source = ENV_RESOURCE;
+        ret->ref_key = from->resource->resource;
+        ret->ref_name = from->resource->divisor ? from->resource->divisor->text : NULL;
+    }
+    return true;
+}
+
+static struct env_entry *find_entry(struct env_entry *v, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(v[i].name, name) == 0)
+            return &v[i];
+    }
+    return NULL;
+}
+
+static void fill_env(const struct binder *b, const struct pod_container *c, struct role *role)
+{
+    struct env_entry *env = ARENA_ARRAY(b->a, struct env_entry, role->n_env + c->env.n);
+    size_t n = role->n_env, inherited = n;
+
+    if (c->env.n > LIMIT_ENV) {
+        diag_at(b->ds, node_key(c->at, "env"), "E0005", NULL,
+                "there are more than %d environment variables in one container", LIMIT_ENV);
+        return;
+    }
+    if (n)
+        memcpy(env, role->env, n * sizeof(*env));
+    for (size_t i = 0; i < c->env.n; i++) {
+        struct env_entry entry, *other;
+
+        if (!env_entry(b, &c->env.v[i], &entry))
+            continue;
+        other = find_entry(env, n, entry.name);
+        if (!other) {
+            env[n++] = entry;
+            continue;
+        }
+        if (other >= env + inherited)
+            diag_at(b->ds, node_get(entry.at, "name"), "W0201", "remove one of the two",
+                    "duplicate env `%s` (first at line %u); the last one wins", entry.name,
+                    other->at->pos.line);
+        *other = entry;
+    }
+    role->env = env;
+    role->n_env = n;
+}
+
+static void fill_env_from(const struct binder *b, const struct pod_container *c, struct role *role)
+{
+    struct env_entry *list = ARENA_ARRAY(b->a, struct env_entry, role->n_env_from + c->env_from.n);
+    size_t n = role->n_env_from;
+
+    if (n)
+        memcpy(list, role->env_from, n * sizeof(*list));
+    for (size_t i = 0; i < c->env_from.n; i++) {
+        const struct pod_env_from *f = &c->env_from.v[i];
+        const struct pod_object_ref *ref = f->secret ? f->secret : f->config_map;
+
+        if (!ref || (f->secret && f->config_map)) {
+            diag_at(b->ds, f->at, "E0106", NULL,
+                    "an envFrom entry must have exactly one of secretRef and configMapRef");
+            continue;
+        }
+        list[n++] = (struct env_entry){
+            .name = f->prefix ? f->prefix : "",
+            .source = f->secret ? ENV_SECRET : ENV_CONFIG_MAP,
+            .ref_name = ref->name,
+            .optional = ref->optional,
+            .at = f->at,
+        };
+    }
+    role->env_from = list;
+    role->n_env_from = n;
+}
+
+void pod_fill_role(const struct binder *b, const struct pod_template *t,
+                   const struct pod_container *c, struct role *role)
+{
+    role->template_at = t->at;
+    if (t->spec->grace_s >= 0)
+        role->grace_s = t->spec->grace_s;
+    if (c->image)
+        role->image = c->image;
+    if (c->workdir) {
+        role->workdir = c->workdir;
+        role->workdir_at = node_get(c->at, "workingDir");
+    }
+    check_mounts(b, t->spec, c);
+    fill_resources(b, t, c, &role->res);
+    fill_env(b, c, role);
+    fill_env_from(b, c, role);
+}

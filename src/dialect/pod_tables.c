@@ -1,0 +1,250 @@
+/* pod_tables.c - the keys of a Kubernetes pod template. Tables only; see pod.h. */
+#include "dialect/pod.h"
+
+#include <stddef.h>
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+#define KNOWN(name)                                                                                \
+    {                                                                                              \
+        .key = (name), .kind = BIND_KNOWN                                                          \
+    }
+#define NOTED(name)                                                                                \
+    {                                                                                              \
+        .key = (name), .kind = BIND_NOTED                                                          \
+    }
+
+static const struct bind_field key_ref_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_key_ref, name)},
+    {.key = "key", .kind = BIND_STRING, .required = true, AT(pod_key_ref, key)},
+    {.key = "optional", .kind = BIND_BOOL, AT(pod_key_ref, optional)},
+};
+static const struct bind_table secret_key_table =
+    BIND_TABLE_LENIENT("secretKeyRef", struct pod_key_ref, key_ref_fields);
+static const struct bind_table config_map_key_table =
+    BIND_TABLE_LENIENT("configMapKeyRef", struct pod_key_ref, key_ref_fields);
+
+static const struct bind_field field_ref_fields[] = {
+    {.key = "fieldPath", .kind = BIND_STRING, .required = true, AT(pod_field_ref, path)},
+    KNOWN("apiVersion"),
+};
+static const struct bind_table field_ref_table =
+    BIND_TABLE_LENIENT("fieldRef", struct pod_field_ref, field_ref_fields);
+
+static const struct bind_field resource_ref_fields[] = {
+    {.key = "resource", .kind = BIND_STRING, .required = true, AT(pod_resource_ref, resource)},
+    {.key = "divisor", .kind = BIND_NODE, AT(pod_resource_ref, divisor)},
+    KNOWN("containerName"),
+};
+static const struct bind_table resource_ref_table =
+    BIND_TABLE_LENIENT("resourceFieldRef", struct pod_resource_ref, resource_ref_fields);
+
+static const struct bind_field value_from_fields[] = {
+    {.key = "secretKeyRef",
+     .kind = BIND_STRUCT,
+     .table = &secret_key_table,
+     AT(pod_value_from, secret)},
+    {.key = "configMapKeyRef",
+     .kind = BIND_STRUCT,
+     .table = &config_map_key_table,
+     AT(pod_value_from, config_map)},
+    {.key = "fieldRef", .kind = BIND_STRUCT, .table = &field_ref_table, AT(pod_value_from, field)},
+    {.key = "resourceFieldRef",
+     .kind = BIND_STRUCT,
+     .table = &resource_ref_table,
+     AT(pod_value_from, resource)},
+    NOTED("fileKeyRef"),
+};
+static const struct bind_table value_from_table =
+    BIND_TABLE_LENIENT("valueFrom", struct pod_value_from, value_from_fields);
+
+static const struct bind_field env_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .required = true, .non_empty = true, AT(pod_env, name)},
+    {.key = "value", .kind = BIND_STRING, AT(pod_env, value)},
+    {.key = "valueFrom", .kind = BIND_STRUCT, .table = &value_from_table, AT(pod_env, from)},
+};
+static const struct bind_table env_table =
+    BIND_TABLE_LENIENT("an env entry", struct pod_env, env_fields);
+
+static const struct bind_field object_ref_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_object_ref, name)},
+    {.key = "optional", .kind = BIND_BOOL, AT(pod_object_ref, optional)},
+};
+static const struct bind_table secret_ref_table =
+    BIND_TABLE_LENIENT("secretRef", struct pod_object_ref, object_ref_fields);
+static const struct bind_table config_map_ref_table =
+    BIND_TABLE_LENIENT("configMapRef", struct pod_object_ref, object_ref_fields);
+
+static const struct bind_field env_from_fields[] = {
+    {.key = "prefix", .kind = BIND_STRING, AT(pod_env_from, prefix)},
+    {.key = "secretRef", .kind = BIND_STRUCT, .table = &secret_ref_table, AT(pod_env_from, secret)},
+    {.key = "configMapRef",
+     .kind = BIND_STRUCT,
+     .table = &config_map_ref_table,
+     AT(pod_env_from, config_map)},
+};
+static const struct bind_table env_from_table =
+    BIND_TABLE_LENIENT("an envFrom entry", struct pod_env_from, env_from_fields);
+
+static const struct bind_field mount_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_mount, name)},
+    {.key = "mountPath", .kind = BIND_STRING, .required = true, AT(pod_mount, path)},
+    KNOWN("readOnly"),
+    KNOWN("recursiveReadOnly"),
+    KNOWN("subPath"),
+    KNOWN("subPathExpr"),
+    KNOWN("mountPropagation"),
+};
+static const struct bind_table mount_table =
+    BIND_TABLE_LENIENT("a volumeMounts entry", struct pod_mount, mount_fields);
+
+static const struct bind_field resources_fields[] = {
+    {.key = "limits", .kind = BIND_NODE, AT(pod_resources, limits)},
+    {.key = "requests", .kind = BIND_NODE, AT(pod_resources, requests)},
+    NOTED("claims"),
+};
+static const struct bind_table resources_table =
+    BIND_TABLE_LENIENT("resources", struct pod_resources, resources_fields);
+
+static const struct bind_field container_fields[] = {
+    {.key = "name",
+     .kind = BIND_STRING,
+     .required = true,
+     .non_empty = true,
+     AT(pod_container, name)},
+    {.key = "image", .kind = BIND_STRING, AT(pod_container, image)},
+    {.key = "command", .kind = BIND_STRINGS, AT(pod_container, command)},
+    {.key = "args", .kind = BIND_STRINGS, AT(pod_container, args)},
+    {.key = "workingDir", .kind = BIND_STRING, AT(pod_container, workdir)},
+    {.key = "env", .kind = BIND_STRUCTS, .table = &env_table, AT(pod_container, env)},
+    {.key = "envFrom", .kind = BIND_STRUCTS, .table = &env_from_table, AT(pod_container, env_from)},
+    {.key = "resources",
+     .kind = BIND_STRUCT,
+     .table = &resources_table,
+     AT(pod_container, resources)},
+    {.key = "volumeMounts", .kind = BIND_STRUCTS, .table = &mount_table, AT(pod_container, mounts)},
+    NOTED("imagePullPolicy"),
+    NOTED("lifecycle"),
+    NOTED("livenessProbe"),
+    NOTED("ports"),
+    NOTED("readinessProbe"),
+    NOTED("resizePolicy"),
+    NOTED("restartPolicy"),
+    NOTED("restartPolicyRules"),
+    NOTED("securityContext"),
+    NOTED("startupProbe"),
+    NOTED("stdin"),
+    NOTED("stdinOnce"),
+    NOTED("terminationMessagePath"),
+    NOTED("terminationMessagePolicy"),
+    NOTED("tty"),
+    NOTED("volumeDevices"),
+};
+static const struct bind_table container_table =
+    BIND_TABLE_LENIENT("a container", struct pod_container, container_fields);
+
+static const struct bind_field empty_dir_fields[] = {
+    {.key = "medium", .kind = BIND_STRING, AT(pod_empty_dir, medium)},
+    {.key = "sizeLimit", .kind = BIND_NODE, AT(pod_empty_dir, size_limit)},
+};
+static const struct bind_table empty_dir_table =
+    BIND_TABLE_LENIENT("emptyDir", struct pod_empty_dir, empty_dir_fields);
+
+/* Of the many kinds only emptyDir is looked into; the others are named in a note. */
+static const struct bind_field volume_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_volume, name)},
+    {.key = "emptyDir", .kind = BIND_STRUCT, .table = &empty_dir_table, AT(pod_volume, empty_dir)},
+    KNOWN("persistentVolumeClaim"),
+    KNOWN("hostPath"),
+    KNOWN("configMap"),
+    KNOWN("secret"),
+    KNOWN("nfs"),
+    KNOWN("projected"),
+    KNOWN("downwardAPI"),
+    KNOWN("csi"),
+    KNOWN("ephemeral"),
+    KNOWN("image"),
+    KNOWN("awsElasticBlockStore"),
+    KNOWN("azureDisk"),
+    KNOWN("azureFile"),
+    KNOWN("cephfs"),
+    KNOWN("cinder"),
+    KNOWN("fc"),
+    KNOWN("flexVolume"),
+    KNOWN("flocker"),
+    KNOWN("gcePersistentDisk"),
+    KNOWN("gitRepo"),
+    KNOWN("glusterfs"),
+    KNOWN("iscsi"),
+    KNOWN("photonPersistentDisk"),
+    KNOWN("portworxVolume"),
+    KNOWN("quobyte"),
+    KNOWN("rbd"),
+    KNOWN("scaleIO"),
+    KNOWN("storageos"),
+    KNOWN("vsphereVolume"),
+};
+static const struct bind_table volume_table =
+    BIND_TABLE_LENIENT("a volume", struct pod_volume, volume_fields);
+
+static const struct bind_field spec_fields[] = {
+    {.key = "containers",
+     .kind = BIND_STRUCTS,
+     .required = true,
+     .non_empty = true,
+     .table = &container_table,
+     AT(pod_spec, containers)},
+    {.key = "volumes", .kind = BIND_STRUCTS, .table = &volume_table, AT(pod_spec, volumes)},
+    {.key = "terminationGracePeriodSeconds",
+     .kind = BIND_INT,
+     .min = 0,
+     .max = INT32_MAX,
+     .def = -1,
+     AT(pod_spec, grace_s)},
+    {.key = "initContainers", .kind = BIND_NOTED, .why = "are not run locally"},
+    NOTED("activeDeadlineSeconds"),
+    NOTED("affinity"),
+    NOTED("automountServiceAccountToken"),
+    NOTED("dnsConfig"),
+    NOTED("dnsPolicy"),
+    NOTED("enableServiceLinks"),
+    NOTED("ephemeralContainers"),
+    NOTED("hostAliases"),
+    NOTED("hostIPC"),
+    NOTED("hostNetwork"),
+    NOTED("hostPID"),
+    NOTED("hostUsers"),
+    NOTED("hostname"),
+    NOTED("hostnameOverride"),
+    NOTED("imagePullSecrets"),
+    NOTED("nodeName"),
+    NOTED("nodeSelector"),
+    NOTED("os"),
+    NOTED("overhead"),
+    NOTED("preemptionPolicy"),
+    NOTED("priority"),
+    NOTED("priorityClassName"),
+    NOTED("readinessGates"),
+    NOTED("resourceClaims"),
+    NOTED("resources"),
+    NOTED("restartPolicy"),
+    NOTED("runtimeClassName"),
+    NOTED("schedulerName"),
+    NOTED("schedulingGates"),
+    NOTED("securityContext"),
+    NOTED("serviceAccount"),
+    NOTED("serviceAccountName"),
+    NOTED("setHostnameAsFQDN"),
+    NOTED("shareProcessNamespace"),
+    NOTED("subdomain"),
+    NOTED("tolerations"),
+    NOTED("topologySpreadConstraints"),
+};
+static const struct bind_table spec_table =
+    BIND_TABLE_LENIENT("template.spec", struct pod_spec, spec_fields);
+
+static const struct bind_field template_fields[] = {
+    {.key = "spec", .kind = BIND_STRUCT, .table = &spec_table, AT(pod_template, spec)},
+    KNOWN("metadata"),
+};
+const struct bind_table pod_template_table =
+    BIND_TABLE_LENIENT("template", struct pod_template, template_fields);

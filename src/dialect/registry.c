@@ -1,0 +1,218 @@
+/* registry.c - the dialects, and how a document's dialect is found.
+ *
+ * The order is that of the contract: Kubernetes kinds first, then the platforms' own forms by the
+ * keys only they have. A dialect that is known but not run yet is named all the same: "not
+ * supported yet" is an answer, "unknown key" would be a riddle. */
+#include "dialect/registry.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/nearest.h"
+
+const struct dialect *const dialects[] = {&t9k_mpi, NULL};
+
+const struct dialect *dialect_by_id(const char *id)
+{
+    for (size_t i = 0; dialects[i]; i++) {
+        if (strcmp(dialects[i]->id, id) == 0)
+            return dialects[i];
+    }
+    return NULL;
+}
+
+const char *verdict_name(enum verdict v)
+{
+    static const char *const names[] = {
+        [VERDICT_ACCEPT] = "accept",
+        [VERDICT_REJECT] = "reject",
+        [VERDICT_UNSUPPORTED] = "unsupported",
+        [VERDICT_NOTJOB] = "notjob",
+    };
+
+    return names[v];
+}
+
+/* --- Kubernetes kinds ----------------------------------------------------------------------- */
+
+/* A version that ends in '/' stands for all of its group, a NULL kind for all kinds; the first
+ * match counts. Rows without an id are jobs of others: recognised, never run. */
+static const struct kube_row {
+    const char *version, *kind, *id;
+} kube_rows[] = {
+    {"batch.tensorstack.dev/", NULL, NULL},
+    {"tensorstack.dev/", "AutoTuneExperiment", NULL},
+    {"kubeflow.org/v1alpha1", "MPIJob", "kubeflow-mpi-v1alpha1"},
+    {"kubeflow.org/v1alpha2", "MPIJob", "kubeflow-mpi-v1alpha2"},
+    {"kubeflow.org/v1", "MPIJob", "kubeflow-mpi-v1"},
+    {"kubeflow.org/v2beta1", "MPIJob", "kubeflow-mpi-v2beta1"},
+    {"kubeflow.org/v1alpha1", "PyTorchJob", NULL},
+    {"kubeflow.org/", "PyTorchJob", "kubeflow-pytorch"},
+    {"kubeflow.org/v1alpha1", "TFJob", NULL},
+    {"kubeflow.org/", "TFJob", "kubeflow-tf"},
+    {"kubeflow.org/", "XGBoostJob", NULL},
+    {"kubeflow.org/", "MXJob", NULL},
+    {"kubeflow.org/", "PaddleJob", NULL},
+    {"kubeflow.org/", "JAXJob", NULL},
+    {"kubeflow.org/", "MPIJob", NULL},
+    {"trainer.kubeflow.org/", "TrainJob", NULL},
+    {"tensorflow.org/", "TFJob", NULL},
+    {"frameworkcontroller.microsoft.com/", "Framework", NULL},
+    {"batch/", "Job", NULL},
+    {"batch/", "CronJob", NULL},
+    {"batch.volcano.sh/", "Job", NULL},
+    {"jobset.x-k8s.io/", "JobSet", NULL},
+    {"ray.io/", "RayJob", NULL},
+    {"sparkoperator.k8s.io/", "SparkApplication", NULL},
+    {"argoproj.io/", "Workflow", NULL},
+    {"muster/v1", NULL, "muster-v1"},
+};
+
+static bool kube_match(const struct kube_row *row, const char *version, const char *kind)
+{
+    size_t n = strlen(row->version);
+    bool group = row->version[n - 1] == '/';
+
+    if (group ? strncmp(version, row->version, n) != 0 : strcmp(version, row->version) != 0)
+        return false;
+    return !row->kind || strcmp(kind, row->kind) == 0;
+}
+
+static const char *kube_hint(struct arena *a, const char *version)
+{
+    static const char *const versions[] = {"batch.tensorstack.dev/v1beta1", "kubeflow.org/v1",
+                                           "kubeflow.org/v2beta1"};
+    const char *near = nearest_word(version, versions, ARRAY_SIZE(versions));
+
+    return near ? arena_printf(a, "did you mean apiVersion `%s`?", near) : NULL;
+}
+
+static const char *text_of(const struct node *root, const char *key)
+{
+    const struct node *node = node_get(root, key);
+
+    return node && node->type == NODE_STRING ? node->text : NULL;
+}
+
+static struct sighting sight_kube(struct arena *a, const struct node *root, const char *version)
+{
+    const char *kind = text_of(root, "kind");
+    struct sighting s = {
+        .verdict = VERDICT_NOTJOB,
+        .at = node_get(root, kind ? "kind" : "apiVersion"),
+        .words = arena_printf(a, "a %.80s %.80s", version, kind ? kind : "object without a kind"),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kube_rows); i++) {
+        if (kube_match(&kube_rows[i], version, kind ? kind : "")) {
+            s.verdict = VERDICT_UNSUPPORTED;
+            s.id = kube_rows[i].id;
+            return s;
+        }
+    }
+    s.hint = kube_hint(a, version);
+    return s;
+}
+
+/* --- the platforms' own forms --------------------------------------------------------------- */
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    for (; word && *words; words++) {
+        if (strcmp(word, *words) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_map(const struct node *root, const char *key)
+{
+    const struct node *node = node_get(root, key);
+
+    return node && node->type == NODE_MAP;
+}
+
+/* Azure ML: `words` is set if the document is one; `id` only for the form of today. */
+static struct sighting sight_azureml(const struct node *root)
+{
+    static const char *const preview[] = {"MpiJob", "PytorchJob", "TensorflowJob", NULL};
+    static const char *const others[] = {"pipeline", "sweep", "automl", "spark", "parallel", NULL};
+    static const char *const company[] = {"environment", "compute", "distribution", "code",
+                                          "resources"};
+    const char *schema = text_of(root, "$schema"), *type = text_of(root, "type");
+    struct sighting s = {.verdict = VERDICT_UNSUPPORTED, .at = node_get(root, "type")};
+    bool command = node_get(root, "command") && type == NULL && schema == NULL;
+    bool accompanied = node_get(root, "distributed");
+
+    for (size_t i = 0; i < ARRAY_SIZE(company); i++)
+        accompanied = accompanied || node_get(root, company[i]);
+    if (is_one_of(type, preview)) {
+        s.id = "azureml-preview";
+        s.words = "a preview job of Azure ML";
+    } else if ((schema && strstr(schema, "Component")) || is_one_of(type, others)) {
+        s.words = schema && strstr(schema, "Component") ? "an Azure ML component"
+                                                        : "an Azure ML job of another type";
+    } else if ((schema && strstr(schema, "commandJob")) || (type && !strcmp(type, "command")) ||
+               (command && accompanied)) {
+        bool old = has_map(root, "code") || node_get(root, "distributed");
+
+        s.id = old ? NULL : "azureml";
+        s.words = old ? "an Azure ML job in a form of 2021" : "an Azure ML command job";
+    }
+    return s;
+}
+
+static struct sighting sight_platform(const struct node *root)
+{
+    const struct node *roles = node_get(root, "taskRoles");
+    const char *type = text_of(root, "type");
+    struct sighting s = {.verdict = VERDICT_UNSUPPORTED};
+
+    if (node_get(root, "protocolVersion")) {
+        s.id = "openpai-v2";
+        s.words = "an OpenPAI v2 job";
+    } else if (node_get(root, "jobName") && roles && roles->type == NODE_SEQ) {
+        s.id = "openpai-v1";
+        s.words = "an OpenPAI v1 job";
+    } else if (node_get(root, "protocol_version") && type && strcmp(type, "job") == 0) {
+        s.words = "an OpenPAI marketplace job";
+    } else {
+        s = sight_azureml(root);
+    }
+    return s;
+}
+
+/* --- all together --------------------------------------------------------------------------- */
+
+static const char *notjob_hint(const struct node *root)
+{
+    if (node_get(root, "kind"))
+        return "`apiVersion` is missing, e.g. batch.tensorstack.dev/v1beta1";
+    if (node_get(root, "spec"))
+        return "`apiVersion` and `kind` are missing: is this a part of a job file?";
+    return NULL;
+}
+
+struct sighting dialect_sight(struct arena *a, const struct node *root)
+{
+    struct sighting s = {.verdict = VERDICT_NOTJOB, .at = root};
+    const char *version = text_of(root, "apiVersion");
+
+    for (size_t i = 0; dialects[i]; i++) {
+        if (dialects[i]->detect(root))
+            return (struct sighting){.verdict = VERDICT_ACCEPT,
+                                     .dialect = dialects[i],
+                                     .id = dialects[i]->id,
+                                     .at = root,
+                                     .words = dialects[i]->id};
+    }
+    if (version)
+        return sight_kube(a, root, version);
+    if (root->type == NODE_MAP)
+        s = sight_platform(root);
+    if (!s.words)
+        s = (struct sighting){.verdict = VERDICT_NOTJOB, .hint = notjob_hint(root)};
+    if (!s.at)
+        s.at = root;
+    return s;
+}

@@ -1,0 +1,170 @@
+/* t9k_mpi_tables.c - the keys of TensorStack's MPIJob. Tables only; see t9k_mpi.h. */
+#include "dialect/t9k_mpi.h"
+
+#include <stddef.h>
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+#define BY_CLUSTER(name)                                                                           \
+    {                                                                                              \
+        .key = (name), .kind = BIND_NOTED, .why = "is the cluster's, and ignored"                  \
+    }
+
+static const struct bind_field metadata_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .non_empty = true, AT(t9k_metadata, name)},
+    {.key = "generateName", .kind = BIND_STRING, .non_empty = true, AT(t9k_metadata, generate)},
+    {.key = "namespace", .kind = BIND_STRING, AT(t9k_metadata, namespace_)},
+    {.key = "labels", .kind = BIND_KNOWN},
+    {.key = "annotations", .kind = BIND_KNOWN},
+    BY_CLUSTER("uid"),
+    BY_CLUSTER("resourceVersion"),
+    BY_CLUSTER("generation"),
+    BY_CLUSTER("creationTimestamp"),
+    BY_CLUSTER("deletionTimestamp"),
+    BY_CLUSTER("deletionGracePeriodSeconds"),
+    BY_CLUSTER("selfLink"),
+    BY_CLUSTER("managedFields"),
+    BY_CLUSTER("ownerReferences"),
+    BY_CLUSTER("finalizers"),
+};
+static const struct bind_table metadata_table =
+    BIND_TABLE("metadata", struct t9k_metadata, metadata_fields);
+
+static const struct bind_field worker_fields[] = {
+    {.key = "replicas",
+     .kind = BIND_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     .def = 1,
+     AT(t9k_worker, replicas)},
+    {.key = "extraMPIArgs", .kind = BIND_STRINGS, AT(t9k_worker, extra_args)},
+    {.key = "cmd", .kind = BIND_STRINGS, .non_empty = true, AT(t9k_worker, cmd)},
+    {.key = "template",
+     .kind = BIND_STRUCT,
+     .required = true,
+     .table = &pod_template_table,
+     AT(t9k_worker, template_)},
+};
+static const struct bind_table worker_table =
+    BIND_TABLE("spec.worker", struct t9k_worker, worker_fields);
+
+static const struct bind_field config_fields[] = {
+    {.key = "home", .kind = BIND_STRING, AT(t9k_mpi_config, home)},
+    {.key = "mca", .kind = BIND_NODE, AT(t9k_mpi_config, mca)},
+    {.key = "extraArgs", .kind = BIND_STRINGS, AT(t9k_mpi_config, extra_args)},
+    {.key = "script", .kind = BIND_STRINGS, .non_empty = true, AT(t9k_mpi_config, script)},
+};
+static const struct bind_table config_table =
+    BIND_TABLE("spec.mpiConfig", struct t9k_mpi_config, config_fields);
+
+static const struct bind_field restart_fields[] = {
+    {.key = "policy", .kind = BIND_STRING, .required = true, AT(t9k_restart, policy)},
+    {.key = "limit", .kind = BIND_INT, .min = 0, .max = INT32_MAX, AT(t9k_restart, limit)},
+};
+const struct bind_table t9k_restart_table =
+    BIND_TABLE("restartPolicy", struct t9k_restart, restart_fields);
+
+static const struct bind_field replica_spec_fields[] = {
+    {.key = "type", .kind = BIND_STRING, .required = true, AT(t9k_replica_spec, type)},
+    {.key = "replicas",
+     .kind = BIND_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     .def = 1,
+     AT(t9k_replica_spec, replicas)},
+    {.key = "restartPolicy", .kind = BIND_NODE, AT(t9k_replica_spec, restart)},
+    {.key = "template",
+     .kind = BIND_STRUCT,
+     .table = &pod_template_table,
+     AT(t9k_replica_spec, template_)},
+};
+static const struct bind_table replica_spec_table =
+    BIND_TABLE("a replicaSpecs entry", struct t9k_replica_spec, replica_spec_fields);
+
+static const struct bind_field ssh_fields[] = {
+    {.key = "sshdPath", .kind = BIND_STRING, AT(t9k_ssh, sshd_path)},
+    {.key = "sshAuthMountPath", .kind = BIND_STRING, AT(t9k_ssh, auth_mount_path)},
+};
+static const struct bind_table ssh_table = BIND_TABLE("spec.ssh", struct t9k_ssh, ssh_fields);
+
+static const struct bind_field run_policy_fields[] = {
+    {.key = "cleanUpWorkers", .kind = BIND_NODE, AT(t9k_run_policy, clean_up)},
+};
+static const struct bind_table run_policy_table =
+    BIND_TABLE("spec.runPolicy", struct t9k_run_policy, run_policy_fields);
+
+static const struct bind_field mode_role_fields[] = {
+    {.key = "type", .kind = BIND_STRING, .required = true, AT(t9k_mode_role, type)},
+    {.key = "skipInitContainer", .kind = BIND_BOOL, AT(t9k_mode_role, skip_init)},
+    {.key = "command", .kind = BIND_STRINGS, AT(t9k_mode_role, command)},
+    {.key = "args", .kind = BIND_STRINGS, AT(t9k_mode_role, args)},
+};
+static const struct bind_table debug_role_table =
+    BIND_TABLE("a runMode.debug.replicaSpecs entry", struct t9k_mode_role, mode_role_fields);
+static const struct bind_table resume_role_table =
+    BIND_TABLE("a runMode.pause.resumeSpecs entry", struct t9k_mode_role, mode_role_fields);
+
+static const struct bind_field debug_fields[] = {
+    {.key = "enabled", .kind = BIND_BOOL, AT(t9k_mode, enabled)},
+    {.key = "enable", .kind = BIND_BOOL, AT(t9k_mode, enable)},
+    {.key = "replicaSpecs", .kind = BIND_STRUCTS, .table = &debug_role_table, AT(t9k_mode, roles)},
+};
+static const struct bind_table debug_table =
+    BIND_TABLE("spec.runMode.debug", struct t9k_mode, debug_fields);
+
+static const struct bind_field pause_fields[] = {
+    {.key = "enabled", .kind = BIND_BOOL, AT(t9k_mode, enabled)},
+    {.key = "enable", .kind = BIND_BOOL, AT(t9k_mode, enable)},
+    {.key = "resumeSpecs", .kind = BIND_STRUCTS, .table = &resume_role_table, AT(t9k_mode, roles)},
+};
+static const struct bind_table pause_table =
+    BIND_TABLE("spec.runMode.pause", struct t9k_mode, pause_fields);
+
+static const struct bind_field run_mode_fields[] = {
+    {.key = "debug", .kind = BIND_STRUCT, .table = &debug_table, AT(t9k_run_mode, debug)},
+    {.key = "pause", .kind = BIND_STRUCT, .table = &pause_table, AT(t9k_run_mode, pause)},
+};
+static const struct bind_table run_mode_table =
+    BIND_TABLE("spec.runMode", struct t9k_run_mode, run_mode_fields);
+
+static const struct bind_field queue_fields[] = {
+    {.key = "queue", .kind = BIND_STRING, AT(t9k_queue, queue)},
+    {.key = "priority", .kind = BIND_INT, .min = 0, .max = 100, .def = -1, AT(t9k_queue, priority)},
+};
+static const struct bind_table queue_table =
+    BIND_TABLE("spec.scheduler.t9kScheduler", struct t9k_queue, queue_fields);
+
+static const struct bind_field scheduler_fields[] = {
+    {.key = "t9kScheduler", .kind = BIND_STRUCT, .table = &queue_table, AT(t9k_scheduler, t9k)},
+};
+static const struct bind_table scheduler_table =
+    BIND_TABLE("spec.scheduler", struct t9k_scheduler, scheduler_fields);
+
+static const struct bind_field spec_fields[] = {
+    {.key = "worker", .kind = BIND_STRUCT, .table = &worker_table, AT(t9k_spec, worker)},
+    {.key = "mca", .kind = BIND_NODE, AT(t9k_spec, mca)},
+    {.key = "mpiHome", .kind = BIND_STRING, AT(t9k_spec, mpi_home)},
+    {.key = "mpiConfig", .kind = BIND_STRUCT, .table = &config_table, AT(t9k_spec, config)},
+    {.key = "replicaSpecs",
+     .kind = BIND_STRUCTS,
+     .non_empty = true,
+     .table = &replica_spec_table,
+     AT(t9k_spec, replica_specs)},
+    {.key = "ssh", .kind = BIND_STRUCT, .table = &ssh_table, AT(t9k_spec, ssh)},
+    {.key = "runPolicy", .kind = BIND_STRUCT, .table = &run_policy_table, AT(t9k_spec, run_policy)},
+    {.key = "runMode", .kind = BIND_STRUCT, .table = &run_mode_table, AT(t9k_spec, run_mode)},
+    {.key = "scheduler", .kind = BIND_STRUCT, .table = &scheduler_table, AT(t9k_spec, scheduler)},
+};
+static const struct bind_table spec_table = BIND_TABLE("spec", struct t9k_spec, spec_fields);
+
+static const struct bind_field job_fields[] = {
+    {.key = "apiVersion", .kind = BIND_STRING, .required = true, AT(t9k_job, api_version)},
+    {.key = "kind", .kind = BIND_STRING, .required = true, AT(t9k_job, kind)},
+    {.key = "metadata",
+     .kind = BIND_STRUCT,
+     .required = true,
+     .table = &metadata_table,
+     AT(t9k_job, metadata)},
+    {.key = "spec", .kind = BIND_STRUCT, .required = true, .table = &spec_table, AT(t9k_job, spec)},
+    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
+};
+const struct bind_table t9k_job_table = BIND_TABLE("the MPIJob", struct t9k_job, job_fields);

@@ -1,0 +1,80 @@
+/* registry.c - which dialect a document is, by its top level. */
+#include "dialect/registry.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/tap.h"
+#include "doc/yaml.h"
+
+static const struct {
+    const char *text;
+    enum verdict verdict;
+    const char *id, *words;
+} rows[] = {
+    {"{apiVersion: batch.tensorstack.dev/v1beta1, kind: MPIJob}", VERDICT_ACCEPT, "t9k-mpi", NULL},
+    {"{apiVersion: batch.tensorstack.dev/v2, kind: MPIJob}", VERDICT_ACCEPT, "t9k-mpi", NULL},
+    {"{apiVersion: batch.tensorstack.dev/v1beta1}", VERDICT_ACCEPT, "t9k-mpi", NULL},
+    {"{apiVersion: batch.tensorstack.dev/v1beta1, kind: MpiJob}", VERDICT_ACCEPT, "t9k-mpi", NULL},
+    {"{apiVersion: batch.tensorstack.dev/v1beta1, kind: GenericJob}", VERDICT_UNSUPPORTED, NULL,
+     "GenericJob"},
+    {"{apiVersion: kubeflow.org/v1alpha1, kind: MPIJob}", VERDICT_UNSUPPORTED,
+     "kubeflow-mpi-v1alpha1", NULL},
+    {"{apiVersion: kubeflow.org/v1alpha2, kind: MPIJob}", VERDICT_UNSUPPORTED,
+     "kubeflow-mpi-v1alpha2", NULL},
+    {"{apiVersion: kubeflow.org/v1, kind: MPIJob}", VERDICT_UNSUPPORTED, "kubeflow-mpi-v1", NULL},
+    {"{apiVersion: kubeflow.org/v2beta1, kind: MPIJob}", VERDICT_UNSUPPORTED,
+     "kubeflow-mpi-v2beta1", NULL},
+    {"{apiVersion: kubeflow.org/v3, kind: MPIJob}", VERDICT_UNSUPPORTED, NULL, "v3 MPIJob"},
+    {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob}", VERDICT_UNSUPPORTED, "kubeflow-pytorch",
+     NULL},
+    {"{apiVersion: kubeflow.org/v1beta2, kind: TFJob}", VERDICT_UNSUPPORTED, "kubeflow-tf", NULL},
+    {"{apiVersion: kubeflow.org/v1alpha1, kind: TFJob}", VERDICT_UNSUPPORTED, NULL, "TFJob"},
+    {"{apiVersion: kubeflow.org/v1, kind: XGBoostJob}", VERDICT_UNSUPPORTED, NULL, "XGBoostJob"},
+    {"{apiVersion: kubeflow.org/v1, kind: Notebook}", VERDICT_NOTJOB, NULL, "Notebook"},
+    {"{apiVersion: muster/v1}", VERDICT_UNSUPPORTED, "muster-v1", NULL},
+    {"{apiVersion: batch/v1, kind: Job}", VERDICT_UNSUPPORTED, NULL, "batch/v1 Job"},
+    {"{apiVersion: v1, kind: Service}", VERDICT_NOTJOB, NULL, "v1 Service"},
+    {"{apiVersion: v1}", VERDICT_NOTJOB, NULL, "without a kind"},
+    {"{protocolVersion: 2, name: x}", VERDICT_UNSUPPORTED, "openpai-v2", NULL},
+    {"{jobName: x, taskRoles: []}", VERDICT_UNSUPPORTED, "openpai-v1", NULL},
+    {"{jobName: x, taskRoles: {}}", VERDICT_NOTJOB, NULL, NULL},
+    {"{protocol_version: v2, type: job}", VERDICT_UNSUPPORTED, NULL, "marketplace"},
+    {"{protocol_version: v2, type: dockerimage}", VERDICT_NOTJOB, NULL, NULL},
+    {"{type: MpiJob}", VERDICT_UNSUPPORTED, "azureml-preview", NULL},
+    {"{type: command}", VERDICT_UNSUPPORTED, "azureml", NULL},
+    {"{$schema: https://x/commandJob.schema.json}", VERDICT_UNSUPPORTED, "azureml", NULL},
+    {"{command: x, compute: y}", VERDICT_UNSUPPORTED, "azureml", NULL},
+    {"{command: x}", VERDICT_NOTJOB, NULL, NULL},
+    {"{$schema: https://x/commandComponent.schema.json, type: command}", VERDICT_UNSUPPORTED, NULL,
+     "component"},
+    {"{type: pipeline}", VERDICT_UNSUPPORTED, NULL, "another type"},
+    {"{command: x, code: {local_path: y}}", VERDICT_UNSUPPORTED, NULL, "2021"},
+    {"{kind: MPIJob}", VERDICT_NOTJOB, NULL, NULL},
+    {"{apiVersion: 5, kind: [x]}", VERDICT_NOTJOB, NULL, NULL},
+    {"[a]", VERDICT_NOTJOB, NULL, NULL},
+    {"text", VERDICT_NOTJOB, NULL, NULL},
+};
+
+int main(void)
+{
+    auto_arena struct arena *a = arena_new();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct diags ds;
+        struct doc doc;
+        struct sighting s;
+
+        diags_init(&ds, a);
+        yaml_read(a, "x", rows[i].text, strlen(rows[i].text), &ds, &doc);
+        s = dialect_sight(a, doc.roots[0]);
+        is_str(verdict_name(s.verdict), verdict_name(rows[i].verdict), "%s", rows[i].text);
+        is_str(s.id, rows[i].id, "its id");
+        ok(s.at && s.at->pos.line == 1, "and its place");
+        if (rows[i].words)
+            has(s.words, rows[i].words, "called by its name");
+        diags_release(&ds);
+    }
+    ok(dialect_by_id("t9k-mpi") == &t9k_mpi && !dialect_by_id("t9k"), "dialects by id");
+    return tap_done();
+}

@@ -1,0 +1,347 @@
+/* bind.c - the decoder behind bind tables. */
+#include "doc/bind.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/nearest.h"
+#include "base/strbuf.h"
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+void bind_type_error(const struct binder *b, const char *name, const char *what, const char *hint,
+                     const struct node *node)
+{
+    const struct node *at = node->type == NODE_NULL && !node->len ? node_label(node) : node;
+
+    diag_at(b->ds, at, "E0107", hint, "`%s` must be %s, not %s", name, what,
+            node_words(b->a, node));
+}
+
+void bind_missing(const struct binder *b, const struct node *map, const char *what, const char *key,
+                  const char *hint)
+{
+    const struct node *empty = node_key(map, key);
+
+    if (empty)
+        diag_at(b->ds, empty, "E0103", hint, "`%s` has no value", key);
+    else
+        diag_at(b->ds, node_label(map), "E0103", hint, "`%s` is missing in %s", key, what);
+}
+
+void bind_word(const struct binder *b, const struct node *at, const char *name, const char *word,
+               const char *const *words, size_t n)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const char *near = nearest_word(word, words, n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(word, words[i]) == 0)
+            return;
+        strbuf_addf(&sb, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
+    }
+    diag_at(b->ds, at, "E0209", near ? arena_printf(b->a, "did you mean `%s`?", near) : NULL,
+            "`%s` must be %s, not \"%.80s\"", name, sb.buf, word);
+}
+
+/* Where in the dialect the key is known, for one that was indented wrongly. */
+static const struct bind_table *table_with(const struct bind_table *t, const char *key, int depth)
+{
+    if (depth > LIMIT_DEPTH)
+        return NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        if (strcmp(t->fields[i].key, key) == 0)
+            return t;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const struct bind_table *found =
+            t->fields[i].table ? table_with(t->fields[i].table, key, depth + 1) : NULL;
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static const char *known_keys(const struct binder *b, const struct bind_table *t)
+{
+    enum { SHOWN = 12 };
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    strbuf_addstr(&sb, "known keys: ");
+    for (size_t i = 0; i < t->n && i < SHOWN; i++)
+        strbuf_addf(&sb, "%s%s", i ? ", " : "", t->fields[i].key);
+    if (t->n > SHOWN)
+        strbuf_addstr(&sb, ", …");
+    return arena_strndup(b->a, sb.buf, sb.len);
+}
+
+static const char *unknown_hint(const struct binder *b, const struct bind_table *t, const char *key)
+{
+    const struct bind_table *other = b->root ? table_with(b->root, key, 0) : NULL;
+    const char **words = ARENA_ARRAY(b->a, const char *, t->n), *near;
+
+    for (size_t i = 0; i < t->n; i++)
+        words[i] = t->fields[i].key;
+    near = nearest_word(key, words, t->n);
+    if (other && other != t)
+        return arena_printf(b->a, "`%s` belongs in %s: check the indentation", key, other->what);
+    if (near)
+        return arena_printf(b->a, "did you mean `%s`?", near);
+    return known_keys(b, t);
+}
+
+static void report_unknown(const struct binder *b, const struct bind_table *t,
+                           const struct node *key)
+{
+    diag_at(b->ds, key, t->lenient ? "W0101" : "E0101", unknown_hint(b, t, key->text),
+            "unknown key `%s` in %s", key->text, t->what);
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+/* Kubernetes reads YAML 1.1, where these words are bools; here they are strings. */
+static bool old_bool(const struct node *node, bool *ret)
+{
+    static const char *const words[] = {"no",  "No",  "NO",  "off", "Off", "OFF",
+                                        "yes", "Yes", "YES", "on",  "On",  "ON"};
+
+    if (node->type != NODE_STRING || node->quoted)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (strcmp(node->text, words[i]) == 0) {
+            *ret = i >= ARRAY_SIZE(words) / 2;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bind_string(const struct binder *b, const char *name, const struct node *node,
+                 const char **ret)
+{
+    bool as_bool;
+
+    if (node->type == NODE_INT || node->type == NODE_FLOAT || node->type == NODE_BOOL) {
+        const char *hint = arena_printf(b->a, "put it in quotes: \"%s\"", node->text);
+
+        bind_type_error(b, name, "a string", hint, node);
+        return false;
+    }
+    if (node->type != NODE_STRING) {
+        bind_type_error(b, name, "a string", NULL, node);
+        return false;
+    }
+    if (strlen(node->text) != node->len) {
+        diag_at(b->ds, node, "E0215", NULL, "`%s` has a NUL character in it", name);
+        return false;
+    }
+    if (old_bool(node, &as_bool))
+        diag_at(b->ds, node, "W0102", arena_printf(b->a, "put it in quotes: \"%s\"", node->text),
+                "`%s` is taken as a string; Kubernetes reads %s as %s", name, node->text,
+                as_bool ? "true" : "false");
+    *ret = node->text;
+    return true;
+}
+
+bool bind_bool(const struct binder *b, const char *name, const struct node *node, bool *ret)
+{
+    const char *hint = NULL;
+
+    if (node->type == NODE_BOOL) {
+        *ret = node->i;
+        return true;
+    }
+    if (old_bool(node, ret)) {
+        diag_at(b->ds, node, "W0102", arena_printf(b->a, "write %s", *ret ? "true" : "false"),
+                "`%s` should be true or false; %s is taken as %s", name, node->text,
+                *ret ? "true" : "false");
+        return true;
+    }
+    if (node->type == NODE_STRING &&
+        (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0))
+        hint = "remove the quotes";
+    bind_type_error(b, name, "true or false", hint, node);
+    return false;
+}
+
+static bool bind_int(const struct binder *b, const struct bind_field *f, const struct node *node,
+                     int32_t *ret)
+{
+    const char *text = node->text;
+
+    if (node->type != NODE_INT) {
+        bool quoted = node->type == NODE_STRING && node->len && node->len < 11 &&
+                      strspn(text, "0123456789") == node->len;
+
+        bind_type_error(b, f->key, "an integer", quoted ? "remove the quotes" : NULL, node);
+        return false;
+    }
+    if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
+        diag_at(b->ds, node, "W0103", "remove the leading zero",
+                "`%s` is taken as decimal %lld; Kubernetes reads a leading zero as octal", f->key,
+                (long long)node->i);
+    if (node->i < f->min || node->i > f->max) {
+        if (f->max == INT32_MAX)
+            diag_at(b->ds, node, "E0203", NULL, "`%s` must be at least %d, not %s", f->key, f->min,
+                    text);
+        else
+            diag_at(b->ds, node, "E0203", NULL, "`%s` must be from %d to %d, not %s", f->key,
+                    f->min, f->max, text);
+        return false;
+    }
+    *ret = (int32_t)node->i;
+    return true;
+}
+
+bool bind_strings(const struct binder *b, const char *name, const struct node *node,
+                  const char *const **ret)
+{
+    const char **list;
+    bool fine = true;
+
+    if (node->type != NODE_SEQ) {
+        const char *hint = node->type == NODE_STRING && node->len < 60
+                               ? "write a list, one word per item: [\"program\", \"argument\"]"
+                               : NULL;
+
+        bind_type_error(b, name, "a list of strings", hint, node);
+        return false;
+    }
+    list = ARENA_ARRAY(b->a, const char *, node->n + 1);
+    for (size_t i = 0; i < node->n; i++) {
+        const char *item = arena_printf(b->a, "%s[%zu]", name, i);
+
+        fine = bind_string(b, item, node->items[i], &list[i]) && fine;
+    }
+    if (fine)
+        *ret = list;
+    return fine;
+}
+
+/* --- mappings ------------------------------------------------------------------------------- */
+
+struct any_list { /* the shape of every BIND_LIST */
+    const void *v;
+    size_t n;
+};
+
+static void fill(const struct binder *b, const struct bind_table *t, const struct node *map,
+                 void *out);
+
+static bool bind_structs(const struct binder *b, const struct bind_field *f,
+                         const struct node *node, struct any_list *ret)
+{
+    size_t size = f->table->size;
+    char *v;
+
+    if (node->type != NODE_SEQ) {
+        bind_type_error(b, f->key, "a list", NULL, node);
+        return false;
+    }
+    v = arena_calloc(b->a, node->n, size);
+    ret->v = v;
+    ret->n = 0;
+    for (size_t i = 0; i < node->n; i++) {
+        if (node->items[i]->type != NODE_MAP)
+            bind_type_error(b, f->table->what, "a mapping", NULL, node->items[i]);
+        else
+            fill(b, f->table, node->items[i], v + ret->n++ * size);
+    }
+    return true;
+}
+
+static void bind_field(const struct binder *b, const struct bind_field *f, const struct node *node,
+                       void *out)
+{
+    void *target = (char *)out + f->offset;
+    struct any_list list;
+
+    switch (f->kind) {
+    case BIND_STRING:
+        bind_string(b, f->key, node, target);
+        break;
+    case BIND_INT:
+        bind_int(b, f, node, target);
+        break;
+    case BIND_BOOL:
+        bind_bool(b, f->key, node, target);
+        break;
+    case BIND_STRINGS:
+        bind_strings(b, f->key, node, target);
+        break;
+    case BIND_STRUCT:
+        if (node->type == NODE_MAP)
+            memcpy(target, &(void *){bind_map(b, f->table, node)}, sizeof(void *));
+        else
+            bind_type_error(b, f->key, "a mapping", NULL, node);
+        break;
+    case BIND_STRUCTS:
+        if (bind_structs(b, f, node, &list))
+            memcpy(target, &list, sizeof(list));
+        break;
+    case BIND_NODE:
+        *(const struct node **)target = node;
+        break;
+    case BIND_KNOWN:
+        break;
+    case BIND_NOTED:
+        diag_at(b->ds, node_label(node), "N0301", NULL, "`%s` %s", f->key,
+                f->why ? f->why : "has no effect in a local run");
+        break;
+    }
+}
+
+static bool is_empty(const struct node *node)
+{
+    return (node->type == NODE_SEQ && node->n == 0) ||
+           (node->type == NODE_STRING && node->len == 0);
+}
+
+static const struct bind_field *find_field(const struct bind_table *t, const char *key)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (strcmp(t->fields[i].key, key) == 0)
+            return &t->fields[i];
+    }
+    return NULL;
+}
+
+static void fill(const struct binder *b, const struct bind_table *t, const struct node *map,
+                 void *out)
+{
+    *(const struct node **)out = map;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct bind_field *f = &t->fields[i];
+        const struct node *value = node_get(map, f->key);
+
+        if (f->kind == BIND_INT)
+            *(int32_t *)((char *)out + f->offset) = f->def;
+        if (f->required && (!value || value->type == NODE_NULL))
+            bind_missing(b, map, t->what, f->key, NULL);
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        const struct pair *p = &map->pairs[i];
+        const struct bind_field *f = find_field(t, p->key->text);
+
+        if (!f)
+            report_unknown(b, t, p->key);
+        else if (f->non_empty && is_empty(p->value))
+            diag_at(b->ds, p->value, "E0104", NULL, "`%s` must not be empty", f->key);
+        else if (p->value->type != NODE_NULL)
+            bind_field(b, f, p->value, out);
+    }
+}
+
+void *bind_map(const struct binder *b, const struct bind_table *table, const struct node *node)
+{
+    void *out;
+
+    if (node->type != NODE_MAP) {
+        bind_type_error(b, table->what, "a mapping", NULL, node);
+        return NULL;
+    }
+    out = arena_alloc(b->a, table->size);
+    fill(b, table, node, out);
+    return out;
+}

@@ -1,0 +1,245 @@
+/* yaml_text.c - typing of plain scalars, forbidden bytes, and the causes of syntax errors.
+ *
+ * A YAML parser notices an error where it can go no further; people made it earlier: a tab, a
+ * no-break space, a diff mark, a quote too many. The causes seen in real job files are looked for
+ * here, after the fact. */
+#include "doc/yaml_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "base/utf8.h"
+
+/* --- plain scalars -------------------------------------------------------------------------- */
+
+static bool one_of(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool parse_int(const char *text, int64_t *ret)
+{
+    static const char *const digits[] = {[8] = "01234567", [16] = "0123456789abcdefABCDEF"};
+    int base = text[0] == '0' && text[1] == 'o' ? 8 : text[0] == '0' && text[1] == 'x' ? 16 : 10;
+    long long v;
+
+    if (base == 10)
+        return num_i64(text + (text[0] == '+' && text[1] != '-'), ret) == 0;
+    text += 2;
+    if (!*text || text[strspn(text, digits[base])])
+        return false;
+    errno = 0;
+    v = strtoll(text, NULL, base);
+    if (errno)
+        return false;
+    *ret = v;
+    return true;
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )? and the words for the rest. */
+static bool parse_float(const char *text, double *ret)
+{
+    static const char *const inf[] = {".inf", ".Inf", ".INF"}, *const nan[] = {".nan", ".NaN",
+                                                                               ".NAN"};
+    static const char digits[] = "0123456789";
+    const char *p = text + (*text == '-' || *text == '+');
+    size_t whole, part = 0;
+
+    if (one_of(p, inf, ARRAY_SIZE(inf))) {
+        *ret = *text == '-' ? -INFINITY : INFINITY;
+        return true;
+    }
+    if (one_of(text, nan, ARRAY_SIZE(nan))) {
+        *ret = NAN;
+        return true;
+    }
+    whole = strspn(p, digits);
+    p += whole;
+    if (*p == '.') {
+        part = strspn(++p, digits);
+        p += part;
+    }
+    if (!whole && !part)
+        return false;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '-' || *p == '+';
+        if (!strspn(p, digits))
+            return false;
+        p += strspn(p, digits);
+    }
+    if (*p)
+        return false;
+    *ret = strtod(text, NULL);
+    return true;
+}
+
+void yaml_type_plain(struct node *node)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+    static const char *const yes[] = {"true", "True", "TRUE"};
+    static const char *const no[] = {"false", "False", "FALSE"};
+    const char *text = node->text;
+
+    node->type = NODE_STRING;
+    if (strlen(text) != node->len)
+        return;
+    if (one_of(text, nulls, ARRAY_SIZE(nulls))) {
+        node->type = NODE_NULL;
+    } else if (one_of(text, yes, ARRAY_SIZE(yes))) {
+        node->type = NODE_BOOL;
+        node->i = 1;
+    } else if (one_of(text, no, ARRAY_SIZE(no))) {
+        node->type = NODE_BOOL;
+    } else if (parse_int(text, &node->i)) {
+        node->type = NODE_INT;
+    } else if (parse_float(text, &node->f)) {
+        node->type = NODE_FLOAT;
+    }
+}
+
+/* --- bytes ---------------------------------------------------------------------------------- */
+
+static bool allowed(uint32_t c)
+{
+    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c < 0x7f) || c == 0x85 ||
+           (c >= 0xa0 && c <= 0xfffd && c != 0xfeff) || c >= 0x10000;
+}
+
+size_t yaml_check_bytes(const char *text, size_t len, struct diags *ds)
+{
+    static const char utf16[] = "save the file as UTF-8";
+    struct pos pos = {1, 1};
+    size_t i = 0, step;
+
+    for (uint32_t c = 0; i < len; i += step) {
+        unsigned int byte = (unsigned char)text[i];
+
+        step = utf8_decode(text + i, len - i, &c);
+        if (!step) {
+            diag_pos(ds, pos, "", "E0002", utf16, "byte %02X is not UTF-8", byte);
+            return i;
+        }
+        if (!allowed(c)) {
+            const char *what = c ? "control character" : "NUL byte";
+
+            diag_pos(ds, pos, "", "E0002", NULL, "%s U+%04X in the text", what, c);
+            return i;
+        }
+        if (c == '\n' || c == 0x85 || c == 0x2028 || c == 0x2029 ||
+            (c == '\r' && (i + 1 >= len || text[i + 1] != '\n'))) {
+            pos.line++;
+            pos.column = 1;
+        } else {
+            pos.column++;
+        }
+    }
+    return i;
+}
+
+/* --- syntax errors -------------------------------------------------------------------------- */
+
+struct cause {
+    const char *starts; /* what a line's text starts with, after its spaces if indented */
+    bool indented, anywhere;
+    const char *message, *hint;
+};
+
+/* The first line that shows a cause. Only lines up to the error can be one; tabs are legal in many
+ * places, so that only one on the very line of the error is taken for it. */
+static const struct cause *find_cause(const struct doc *doc, uint32_t line, struct pos *ret_at)
+{
+    static const struct cause causes[] = {
+        {"\t", true, false, "a tab is used as indentation", "indent with spaces"},
+        {"\xc2\xa0", true, true, "a no-break space (U+00A0) is used as indentation",
+         "replace it by ordinary spaces"},
+        {"...", false, false, "\"...\" ends a document, and none has begun", "remove this line"},
+        {"<<<<<<< ", false, true, "a conflict mark is left in the file", "resolve the conflict"},
+        {"+", false, true, "a diff mark \"+\" is left in the file",
+         "remove the first column of a pasted diff"},
+    };
+    const char *p = doc->source, *end = p + doc->source_len;
+
+    for (uint32_t n = 1; p < end && n <= line; n++) {
+        const char *eol = memchr(p, '\n', (size_t)(end - p));
+        size_t spaces = strspn(p, " ");
+
+        for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+            const struct cause *c = &causes[i];
+            size_t skip = c->indented ? spaces : 0;
+
+            if ((c->anywhere || n == line) &&
+                strncmp(p + skip, c->starts, strlen(c->starts)) == 0) {
+                *ret_at = (struct pos){n, (uint32_t)skip + 1};
+                return c;
+            }
+        }
+        p = eol ? eol + 1 : end;
+    }
+    return NULL;
+}
+
+/* libyaml's words for what happens most, in ours. at_context: the beginning is the better place. */
+static const struct phrase {
+    const char *problem;
+    bool at_context;
+    const char *message, *hint;
+} phrases[] = {
+    {"mapping values are not allowed", false, "a ':' cannot stand here",
+     "put the text in quotes, or check the indentation of this line and the one above"},
+    {"did not find expected key", false, "a key or the end of the mapping is expected here",
+     "keys of one mapping stand in the same column"},
+    {"did not find expected '-' indicator", false,
+     "a \"- \" or the end of the list is expected here",
+     "items of one list stand in the same column"},
+    {"could not find expected ':'", true, "a ':' is expected after this key",
+     "write \"key: value\", or put the text in quotes"},
+    {"found unexpected end of stream", true, "this quoted text never ends",
+     "add the closing quote"},
+    {"found unexpected document indicator", true, "this quoted text never ends",
+     "add the closing quote"},
+    {"did not find expected ',' or ']'", false, "a ',' or ']' is expected here", NULL},
+    {"did not find expected ',' or '}'", false, "a ',' or '}' is expected here", NULL},
+    {"found character that cannot start any token", false, "this character cannot start a value",
+     "put the value in quotes"},
+    {"found unknown escape character", false, "unknown escape in a double-quoted text",
+     "write \\\\ for a backslash, or use single quotes"},
+};
+
+void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, struct diags *ds)
+{
+    struct pos at = p->at.line ? p->at : p->context_at;
+    const struct cause *cause = find_cause(doc, at.line, &at);
+    const char *hint;
+
+    if (cause) {
+        diag_pos(ds, at, "", "E0001", cause->hint, "%s", cause->message);
+        return;
+    }
+    if (!at.line)
+        at = (struct pos){1, 1};
+    for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {
+        const struct phrase *ph = &phrases[i];
+
+        if (strncmp(p->problem, ph->problem, strlen(ph->problem)) != 0)
+            continue;
+        if (ph->at_context && p->context_at.line)
+            at = p->context_at;
+        hint = ph->hint;
+        if (!hint && p->context_at.line)
+            hint = arena_printf(ds->arena, "for what was opened at %u:%u", p->context_at.line,
+                                p->context_at.column);
+        diag_pos(ds, at, "", "E0001", hint, "%s", ph->message);
+        return;
+    }
+    diag_pos(ds, at, "", "E0001", NULL, "%s%s%s", p->context ? p->context : "",
+             p->context ? ": " : "", p->problem);
+}

@@ -1,0 +1,12 @@
+/* facts.h - what planning has to know of this machine, looked up once. */
+#ifndef ENGINE_LOCAL_FACTS_H
+#define ENGINE_LOCAL_FACTS_H
+
+#include "plan/plan.h"
+
+/* Fills *ret (texts in the arena). run_id, run_dir and scratch_dir are stored as given. Looks for
+ * the shim beside the program, then in ../libexec/muster; never through PATH. */
+int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
+                  const char *run_dir, const char *scratch_dir, struct facts *ret, struct err *e);
+
+#endif

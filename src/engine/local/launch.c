@@ -1,0 +1,160 @@
+/* launch.c - one clone() that makes the namespaces and becomes the shim.
+ *
+ * The child shares our memory until it execs (CLONE_VM | CLONE_VFORK), so an error comes back in a
+ * variable and nothing is copied. It must therefore only make system calls.
+ */
+#include "engine/local/launch.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/strvec.h"
+#include "shim/wire.h"
+
+struct child {
+    const char *shim;
+    char **env;
+    int sock, in;
+    sigset_t mask;
+    char uid_map[48], gid_map[48];
+    bool user_namespace;
+    const char *failed; /* what failed, set by the child */
+    int code;           /* and its -errno */
+};
+
+static int put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = write(fd, text, strlen(text));
+    (void)close(fd);
+    return n < 0 ? -1 : 0;
+}
+
+static int fail(struct child *c, const char *what)
+{
+    c->code = -errno;
+    c->failed = what;
+    return 1;
+}
+
+/* Whoever is not root in a user namespace loses its capabilities there by exec, unless they are
+ * ambient. The shim needs two: for mounts and host names, and for entering a mount namespace. It
+ * drops them from the ambient set at once, so that no process of the job has any. */
+static int keep_capabilities(void)
+{
+    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT};
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        data[CAP_TO_INDEX(kept[i])].inheritable |= CAP_TO_MASK(kept[i]);
+    if (syscall(SYS_capset, &header, data) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0) < 0)
+            return -1;
+    return 0;
+}
+
+static int child_main(void *arg)
+{
+    struct child *c = arg;
+    static char name[] = "muster-shim", role[] = "supervise";
+    char *const argv[] = {name, role, NULL};
+
+    if (c->user_namespace) {
+        if (put("/proc/self/setgroups", "deny") < 0 || put("/proc/self/uid_map", c->uid_map) < 0 ||
+            put("/proc/self/gid_map", c->gid_map) < 0)
+            return fail(c, "cannot map the user into a user namespace");
+        if (keep_capabilities() < 0)
+            return fail(c, "cannot keep the capabilities of a user namespace");
+    }
+    /* The shim's end goes to its fixed place last: it may be where stdin is looked for. */
+    int sock = fcntl(c->sock, F_DUPFD_CLOEXEC, WIRE_FD + 1);
+    if (sock < 0 || dup2(c->in, STDIN_FILENO) < 0 || dup2(sock, WIRE_FD) < 0)
+        return fail(c, "cannot pass descriptors to the shim");
+    if (close_range(WIRE_FD + 1, ~0U, 0) < 0)
+        return fail(c, "cannot close descriptors");
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)signal(sig, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    (void)execve(c->shim, argv, c->env);
+    return fail(c, "cannot execute the shim");
+}
+
+static int launch_error(const struct child *c, int code, struct err *e)
+{
+    if (c->failed && !c->user_namespace)
+        return err_sys(e, code, "%s (%s)", c->failed, c->shim);
+    return err_sys(e, code,
+                   "%s; isolation level `names` needs %s: allow them "
+                   "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, an "
+                   "AppArmor profile with userns) or run as root",
+                   c->failed ? c->failed : "namespaces are not allowed here",
+                   c->user_namespace ? "unprivileged user namespaces" : "CAP_SYS_ADMIN");
+}
+
+static void shim_environment(const char *run_id, struct strvec *env)
+{
+    for (char **v = environ; *v; v++)
+        if (strncmp(*v, "MUSTER_RUN_ID=", strlen("MUSTER_RUN_ID=")) != 0)
+            strvec_push(env, *v);
+    strvec_pushf(env, "MUSTER_RUN_ID=%s", run_id);
+}
+
+int shim_launch(const char *shim, const char *run_id, int stdin_fd, struct shim_process *ret,
+                struct err *e)
+{
+    static char stack[64 * 1024] __attribute__((aligned(16)));
+    int pair[2], pidfd = -1;
+    auto_strvec struct strvec env = STRVEC_INIT;
+    sigset_t all;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_sys(e, -errno, "cannot make a socket pair");
+    auto_close int ours = pair[0], theirs = pair[1];
+    auto_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    shim_environment(run_id, &env);
+    struct child c = {
+        .shim = shim,
+        .env = env.v,
+        .sock = theirs,
+        .in = stdin_fd >= 0 ? stdin_fd : null,
+        .user_namespace = geteuid() != 0,
+    };
+    (void)snprintf(c.uid_map, sizeof(c.uid_map), "%u %u 1", geteuid(), geteuid());
+    (void)snprintf(c.gid_map, sizeof(c.gid_map), "%u %u 1", getegid(), getegid());
+
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
+    if (c.user_namespace)
+        flags |= CLONE_NEWUSER;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &c.mask);
+    pid_t pid = clone(child_main, stack + sizeof(stack), flags, &c, &pidfd);
+    int code = pid < 0 ? -errno : c.code;
+    (void)sigprocmask(SIG_SETMASK, &c.mask, NULL);
+    if (code < 0) {
+        if (pid > 0) {
+            (void)waitpid(pid, NULL, 0);
+            (void)close(pidfd);
+        }
+        return launch_error(&c, code, e);
+    }
+    *ret = (struct shim_process){.pid = pid, .pidfd = pidfd, .sock = TAKE_FD(ours)};
+    return 0;
+}

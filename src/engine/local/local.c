@@ -1,0 +1,471 @@
+/* local.c - the local engine: the wire to one shim, turned into calls and observations.
+ *
+ * Everything about processes is the shim's business; here are only frames. The shim's death is
+ * noticed by its pidfd and by the end of the stream: without a BYE before it, the job is lost.
+ */
+#include "engine/local/local.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cgroup.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "engine/local/launch.h"
+#include "shim/wire.h"
+
+#define READY_TIMEOUT_MS 60000 /* a shim that says nothing at all for so long is broken */
+
+struct local {
+    struct engine engine;
+    const struct plan *plan;
+    const struct engine_client *client;
+    struct shim_process shim;
+    uv_poll_t poll;
+    struct strbuf in, out;
+    char **cgroups; /* directories to remove if the shim cannot */
+    bool started;   /* uv handles are live */
+    bool released;  /* BYE came, or the loss was told */
+    struct arena *scratch; /* for one SPAWN at a time */
+};
+
+static void on_socket(uv_poll_t *poll, int status, int events);
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void watch(struct local *lo)
+{
+    if (lo->started && !lo->released)
+        (void)uv_poll_start(&lo->poll, UV_READABLE | (lo->out.len ? UV_WRITABLE : 0), on_socket);
+}
+
+static void flush(struct local *lo)
+{
+    while (lo->out.len > 0) {
+        ssize_t n = send(lo->shim.sock, lo->out.buf, lo->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            if (errno != EAGAIN)
+                strbuf_truncate(&lo->out, 0); /* a dead shim shows as the end of its stream */
+            break;
+        }
+        strbuf_consume(&lo->out, (size_t)n);
+    }
+    watch(lo);
+}
+
+/* The job's own names come first and win; the machine's stay known. */
+static void put_hosts(struct local *lo)
+{
+    auto_strbuf struct strbuf hosts = STRBUF_INIT;
+
+    strbuf_addstr(&hosts, lo->plan->hosts_file);
+    (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &hosts, NULL);
+    wire_put_str(&lo->out, hosts.buf);
+}
+
+static void send_setup(struct local *lo)
+{
+    const struct facts *f = lo->plan->facts;
+    size_t at = wire_frame_begin(&lo->out, WIRE_SETUP);
+
+    wire_put_u32(&lo->out, WIRE_VERSION);
+    wire_put_str(&lo->out, f->run_id);
+    wire_put_str(&lo->out, f->run_dir);
+    wire_put_str(&lo->out, f->scratch_dir);
+    put_hosts(lo);
+    wire_put_u32(&lo->out, lo->plan->n_replicas);
+    for (uint32_t i = 0; i < lo->plan->n_replicas; i++) {
+        const struct replica *r = &lo->plan->replicas[i];
+        bool limits = r->role->kind != ROLE_LAUNCHER;
+        wire_put_str(&lo->out, r->name);
+        wire_put_str(&lo->out, r->host);
+        wire_put_i64(&lo->out, limits ? r->role->res.cpu_limit_milli : -1);
+        wire_put_i64(&lo->out, limits ? r->role->res.memory_limit : -1);
+        wire_put_i64(&lo->out, r->role->res.shm);
+    }
+    wire_frame_end(&lo->out, at);
+}
+
+static void put_environment(struct local *lo, uint32_t process)
+{
+    const struct env_value *env;
+    size_t n = plan_env(lo->scratch, lo->plan, process, false, &env);
+    const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = arena_printf(lo->scratch, "%s=%s", env[i].name, env[i].value);
+    wire_put_strs(&lo->out, v);
+}
+
+static void local_start(struct engine *en, uint32_t process)
+{
+    struct local *lo = (struct local *)en;
+    const struct process *p = &lo->plan->processes[process];
+    const struct replica *r = &lo->plan->replicas[p->replica];
+    const char *const shell[] = {"/bin/sh", "-c", p->shell, NULL};
+    bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
+    size_t at = wire_frame_begin(&lo->out, WIRE_SPAWN);
+
+    lo->scratch = arena_new();
+    wire_put_u32(&lo->out, process);
+    wire_put_u32(&lo->out, p->replica);
+    wire_put_u32(&lo->out, reads_stdin ? SPAWN_STDIN : 0);
+    wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(&lo->out, p->log);
+    wire_put_strs(&lo->out, p->shell ? shell : p->argv);
+    put_environment(lo, process);
+    wire_frame_end(&lo->out, at);
+    arena_free(lo->scratch);
+    lo->scratch = NULL;
+    flush(lo); /* the shim begins while we go on with the next */
+}
+
+static void send_scope_all(struct local *lo, enum wire_type type, int sig)
+{
+    size_t at = wire_frame_begin(&lo->out, type);
+
+    wire_put_u32(&lo->out, SCOPE_ALL);
+    wire_put_u32(&lo->out, 0);
+    if (type == WIRE_SIGNAL)
+        wire_put_u32(&lo->out, (uint32_t)sig);
+    wire_frame_end(&lo->out, at);
+    flush(lo);
+}
+
+static void local_signal(struct engine *en, int sig)
+{
+    send_scope_all((struct local *)en, WIRE_SIGNAL, sig);
+}
+
+static void local_kill(struct engine *en)
+{
+    send_scope_all((struct local *)en, WIRE_STOP, 0);
+}
+
+static void local_release(struct engine *en)
+{
+    struct local *lo = (struct local *)en;
+
+    if (lo->released) {
+        lo->client->released(lo->client->ctx);
+        return;
+    }
+    wire_frame_end(&lo->out, wire_frame_begin(&lo->out, WIRE_END));
+    flush(lo);
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+static struct ending read_ending(uint32_t status, ns_t at)
+{
+    return (struct ending){
+        .at = at,
+        .known = true,
+        .code = WIFEXITED(status) ? (int)WEXITSTATUS(status) : -1,
+        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .max_rss = -1,
+        .memory_limit = -1,
+        .memory_peak = -1,
+    };
+}
+
+static void read_memory(struct wire_reader *r, struct ending *end)
+{
+    end->max_rss = wire_get_i64(r);
+    end->oom = wire_get_u32(r) != 0;
+    end->memory_limit = wire_get_i64(r);
+    end->memory_peak = wire_get_i64(r);
+}
+
+static bool read_observation(enum wire_type type, struct wire_reader *r, struct observation *o)
+{
+    uint32_t status, known;
+
+    switch (type) {
+    case WIRE_STARTED:
+        o->kind = OBS_STARTED;
+        o->process = wire_get_u32(r);
+        (void)wire_get_u32(r); /* its pid, which means nothing outside */
+        o->at = wire_get_i64(r);
+        break;
+    case WIRE_SPAWN_FAILED:
+        o->kind = OBS_SPAWN_FAILED;
+        o->process = wire_get_u32(r);
+        o->end = (struct ending){.known = true, .code = -1, .max_rss = -1};
+        o->end.exec_errno = (int)wire_get_u32(r);
+        (void)snprintf(o->end.exec_what, sizeof(o->end.exec_what), "%s", wire_get_str(r));
+        o->at = wire_get_i64(r);
+        break;
+    case WIRE_EXITED:
+        o->kind = OBS_EXITED;
+        o->process = wire_get_u32(r);
+        status = wire_get_u32(r);
+        o->at = wire_get_i64(r);
+        o->end = read_ending(status, o->at);
+        read_memory(r, &o->end);
+        break;
+    case WIRE_RANK_STARTED:
+        o->kind = OBS_RANK_STARTED;
+        o->replica = wire_get_u32(r);
+        o->launch = wire_get_u32(r);
+        o->rank = wire_get_u32(r);
+        o->size = wire_get_u32(r);
+        (void)wire_get_u32(r); /* pid */
+        o->forwarded = wire_get_u32(r) != 0;
+        o->at = wire_get_i64(r);
+        o->log = wire_get_str(r);
+        break;
+    case WIRE_RANK_EXITED:
+        o->kind = OBS_RANK_EXITED;
+        o->replica = wire_get_u32(r);
+        o->launch = wire_get_u32(r);
+        o->rank = wire_get_u32(r);
+        known = wire_get_u32(r);
+        status = wire_get_u32(r);
+        o->at = wire_get_i64(r);
+        o->end = read_ending(status, o->at);
+        o->end.known = known != 0;
+        read_memory(r, &o->end);
+        break;
+    default:
+        return false;
+    }
+    return wire_done(r);
+}
+
+/* Returns false if the frame makes no sense. */
+static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader *r)
+{
+    struct observation o = {0};
+
+    if (type == WIRE_NOTE) {
+        const char *text = wire_get_str(r);
+        if (wire_done(r))
+            lo->client->note(lo->client->ctx, text);
+        return wire_done(r);
+    }
+    if (type == WIRE_BYE) {
+        lo->released = true;
+        return true;
+    }
+    if (!read_observation(type, r, &o))
+        return false;
+    lo->client->observed(lo->client->ctx, &o);
+    return true;
+}
+
+/* Reads what is there. 1 = the stream goes on, 0 = it has ended. */
+static int fill(struct local *lo)
+{
+    for (;;) {
+        strbuf_reserve(&lo->in, 64 * 1024);
+        ssize_t n = recv(lo->shim.sock, lo->in.buf + lo->in.len, 64 * 1024, MSG_DONTWAIT);
+        if (n > 0)
+            lo->in.len += (size_t)n;
+        else if (n < 0 && errno == EAGAIN)
+            return 1;
+        else if (n == 0 || errno != EINTR)
+            return 0;
+    }
+}
+
+static bool take_frames(struct local *lo)
+{
+    size_t used = 0;
+    bool sane = true;
+
+    while (sane) {
+        enum wire_type type;
+        struct wire_reader r;
+        long n = wire_frame_next(lo->in.buf + used, lo->in.len - used, &type, &r);
+        if (n == 0)
+            break;
+        sane = n > 0 && take_frame(lo, type, &r);
+        used += sane ? (size_t)n : 0;
+    }
+    strbuf_consume(&lo->in, used);
+    return sane;
+}
+
+static void remove_cgroups(const struct local *lo)
+{
+    for (char **dir = lo->cgroups; dir && *dir; dir++)
+        (void)rmdir(*dir); /* a living shim has done it already */
+}
+
+static void reap(struct local *lo)
+{
+    siginfo_t info;
+
+    (void)uv_poll_stop(&lo->poll);
+    while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED) < 0 && errno == EINTR)
+        ;
+    remove_cgroups(lo);
+}
+
+static void on_socket(uv_poll_t *poll, int status, int events)
+{
+    struct local *lo = poll->data;
+    bool goes_on = true;
+
+    if (status == 0 && (events & UV_WRITABLE))
+        flush(lo);
+    if (status < 0 || (events & UV_READABLE))
+        goes_on = fill(lo) != 0;
+    bool sane = take_frames(lo);
+    if (!goes_on || !sane || lo->released) {
+        bool orderly = lo->released;
+        if (!orderly) {
+            struct observation o = {.kind = OBS_LOST, .at = clock_real()};
+            (void)kill(lo->shim.pid, SIGKILL); /* our unreaped child: the pid is still its own */
+            lo->released = true;
+            lo->client->observed(lo->client->ctx, &o);
+        }
+        reap(lo);
+        if (orderly) {
+            lo->client->released(lo->client->ctx);
+            return;
+        }
+    }
+    lo->client->turn(lo->client->ctx);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void keep_cgroups(struct local *lo, struct wire_reader *r)
+{
+    const char **dirs = wire_get_strs(r);
+    size_t n = 0;
+
+    while (dirs && dirs[n])
+        n++;
+    lo->cgroups = xcalloc(n + 1, sizeof(*lo->cgroups));
+    for (size_t i = 0; i < n; i++)
+        lo->cgroups[i] = xstrdup(dirs[i]);
+    free(dirs);
+}
+
+static int read_answer(struct local *lo, enum wire_type type, struct wire_reader *r, struct err *e)
+{
+    if (type == WIRE_READY) {
+        uint32_t version = wire_get_u32(r);
+        if (version != WIRE_VERSION)
+            return err_set(e, -EPROTO, "muster-shim speaks version %u, muster %d: install both "
+                                       "from one release", version, WIRE_VERSION);
+        keep_cgroups(lo, r);
+        return wire_done(r) ? 0 : err_set(e, -EPROTO, "muster-shim sent a broken answer");
+    }
+    if (type == WIRE_REFUSED) {
+        int code = (int)wire_get_u32(r);
+        return err_set(e, code < 0 ? code : -EPERM, "%s", wire_get_str(r));
+    }
+    return err_set(e, -EPROTO, "muster-shim sent an unexpected answer (%d)", (int)type);
+}
+
+/* The only blocking wait: nothing can be done before the shim is ready. Notes may come first. */
+static int wait_ready(struct local *lo, struct err *e)
+{
+    for (;;) {
+        enum wire_type type;
+        struct wire_reader r;
+        long n = wire_frame_next(lo->in.buf, lo->in.len, &type, &r);
+        if (n < 0)
+            return err_set(e, -EPROTO, "muster-shim sent no frame of ours");
+        if (n > 0) {
+            bool note = type == WIRE_NOTE;
+            int code = note ? 0 : read_answer(lo, type, &r, e);
+            if (note)
+                lo->client->note(lo->client->ctx, wire_get_str(&r));
+            strbuf_consume(&lo->in, (size_t)n);
+            if (!note)
+                return code;
+            continue;
+        }
+        struct pollfd pfd = {.fd = lo->shim.sock, .events = POLLIN};
+        int ready = poll(&pfd, 1, READY_TIMEOUT_MS);
+        if (ready == 0)
+            return err_set(e, -ETIMEDOUT, "muster-shim does not answer");
+        if (ready > 0 && fill(lo) == 0 && lo->in.len == 0)
+            return err_set(e, -EPIPE, "muster-shim ended before it was ready");
+    }
+}
+
+/* libuv keeps the handle until its next turn, so the memory goes then. */
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void local_free(struct engine *en)
+{
+    struct local *lo = (struct local *)en;
+
+    if (!lo)
+        return;
+    if (lo->shim.pid > 0 && !lo->released) {
+        (void)kill(lo->shim.pid, SIGKILL);
+        (void)waitpid(lo->shim.pid, NULL, 0);
+        remove_cgroups(lo);
+    }
+    if (lo->shim.pidfd >= 0)
+        (void)close(lo->shim.pidfd);
+    if (lo->shim.sock >= 0)
+        (void)close(lo->shim.sock);
+    for (char **dir = lo->cgroups; dir && *dir; dir++)
+        free(*dir);
+    free(lo->cgroups);
+    strbuf_release(&lo->in);
+    strbuf_release(&lo->out);
+    if (lo->started)
+        uv_close((uv_handle_t *)&lo->poll, on_closed);
+    else
+        free(lo);
+}
+
+static const struct engine_ops local_ops = {
+    .name = "local",
+    .start = local_start,
+    .signal = local_signal,
+    .kill = local_kill,
+    .release = local_release,
+    .free = local_free,
+};
+
+int local_open(uv_loop_t *loop, const struct plan *plan, int stdin_fd,
+               const struct engine_client *client, struct engine **ret, struct err *e)
+{
+    struct local *lo = xcalloc(1, sizeof(*lo));
+
+    lo->engine.ops = &local_ops;
+    lo->plan = plan;
+    lo->client = client;
+    lo->in = lo->out = (struct strbuf)STRBUF_INIT;
+    lo->shim = (struct shim_process){.pidfd = -1, .sock = -1};
+    if (plan->facts->cgroup_limits && cgroup_enter_leaf(e) < 0)
+        client->note(client->ctx, e->text); /* the job runs, without its limits */
+    int r = shim_launch(plan->facts->shim, plan->facts->run_id, stdin_fd, &lo->shim, e);
+    if (r == 0) {
+        send_setup(lo);
+        flush(lo);
+        r = wait_ready(lo, e);
+    }
+    if (r == 0)
+        r = uv_poll_init(loop, &lo->poll, lo->shim.sock);
+    if (r < 0) {
+        local_free(&lo->engine);
+        return r;
+    }
+    lo->poll.data = lo;
+    lo->started = true;
+    watch(lo);
+    *ret = &lo->engine;
+    return 0;
+}

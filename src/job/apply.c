@@ -1,0 +1,226 @@
+/* apply.c - the fold: one event into the state of a job. Nothing else in the project writes it.
+ *
+ * An event that does not fit the state (a second exit of the same process) is job_observe()'s
+ * business to leave out; the fold itself only protects memory, not sense.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "job/job.h"
+
+struct job *job_new(const struct plan *plan, const struct job_rules *rules)
+{
+    struct job *job = xcalloc(1, sizeof(*job));
+
+    job->plan = plan;
+    job->rules = *rules;
+    job->procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs));
+    job->n_pending = plan->n_processes;
+    job->first_failed = -1;
+    job->stop_replica = -1;
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    for (uint32_t l = 0; l < job->n_launches; l++) {
+        for (uint32_t r = 0; r < job->launches[l].size; r++)
+            free(job->launches[l].ranks[r].log);
+        free(job->launches[l].ranks);
+    }
+    free(job->launches);
+    free(job->procs);
+    free(job);
+}
+
+void job_activity(struct job *job, ns_t at)
+{
+    if (at > job->activity)
+        job->activity = at;
+}
+
+static void proc_move(struct job *job, uint32_t process, enum proc_state to)
+{
+    struct proc *p = &job->procs[process];
+    uint32_t *const counts[] = {
+        [PROC_PENDING] = &job->n_pending,
+        [PROC_STARTING] = &job->n_starting,
+        [PROC_RUNNING] = &job->n_running,
+        [PROC_ENDED] = &job->n_ended,
+    };
+
+    (*counts[p->state])--;
+    (*counts[to])++;
+    p->state = to;
+}
+
+static void apply_proc_end(struct job *job, const struct event *e)
+{
+    struct proc *p = &job->procs[e->process];
+
+    p->end = e->end;
+    p->end.at = e->at;
+    p->stop_asked = job->stop != STOP_NONE;
+    proc_move(job, e->process, PROC_ENDED);
+    job_activity(job, e->at);
+    if (job->first_failed < 0 && !p->stop_asked && !ending_ok(&p->end))
+        job->first_failed = (int32_t)e->process;
+}
+
+/* A launch is known by its number; numbers are given in order, so at most one is new. */
+static struct launch *launch_get(struct job *job, uint32_t number, uint32_t size)
+{
+    while (job->n_launches < number) {
+        job->launches =
+            xrealloc_array(job->launches, job->n_launches + 1, sizeof(*job->launches));
+        job->launches[job->n_launches++] = (struct launch){.first_failed = -1};
+    }
+    struct launch *l = &job->launches[number - 1];
+    if (size > l->size) {
+        l->ranks = xrealloc_array(l->ranks, size, sizeof(*l->ranks));
+        memset(l->ranks + l->size, 0, (size - l->size) * sizeof(*l->ranks));
+        l->size = size;
+    }
+    return l;
+}
+
+static void apply_rank_started(struct job *job, const struct event *e)
+{
+    struct launch *l = launch_get(job, e->launch, e->size > e->rank ? e->size : e->rank + 1);
+    struct rank *r = &l->ranks[e->rank];
+
+    if (r->state == PROC_ENDED)
+        l->ended--;
+    if (r->state == PROC_PENDING)
+        l->started++;
+    if (l->first_failed == (int32_t)e->rank)
+        l->first_failed = -1; /* mpirun has started it anew: that failure is mended */
+    free(r->log);
+    *r = (struct rank){
+        .state = PROC_RUNNING,
+        .replica = e->replica,
+        .incarnations = r->incarnations + 1,
+        .forwarded = e->forwarded,
+        .started = e->at,
+        .log = e->log ? xstrdup(e->log) : NULL,
+    };
+    job_activity(job, e->at);
+}
+
+static void apply_rank_exited(struct job *job, const struct event *e)
+{
+    struct launch *l = &job->launches[e->launch - 1];
+    struct rank *r = &l->ranks[e->rank];
+
+    r->state = PROC_ENDED;
+    r->end = e->end;
+    r->end.at = e->at;
+    r->stop_asked = job->stop != STOP_NONE;
+    l->ended++;
+    l->last_end = e->at;
+    job_activity(job, e->at);
+    if (l->first_failed < 0 && !r->stop_asked && !ending_ok(&r->end))
+        l->first_failed = (int32_t)e->rank;
+}
+
+/* Losing the supervisor loses everything it supervised: its pid namespace died with it. */
+static void apply_lost(struct job *job, const struct event *e)
+{
+    job->lost = true;
+    if (job->stop == STOP_NONE) {
+        job->stop = STOP_LOST;
+        job->stop_at = e->at;
+    }
+    for (uint32_t i = 0; i < job->plan->n_processes; i++) {
+        if (job->procs[i].state != PROC_STARTING && job->procs[i].state != PROC_RUNNING)
+            continue;
+        job->procs[i].end = (struct ending){.at = e->at, .code = -1, .max_rss = -1};
+        job->procs[i].stop_asked = true;
+        proc_move(job, i, PROC_ENDED);
+    }
+    for (uint32_t n = 0; n < job->n_launches; n++) {
+        struct launch *l = &job->launches[n];
+        for (uint32_t i = 0; i < l->size; i++) {
+            if (l->ranks[i].state != PROC_RUNNING)
+                continue;
+            l->ranks[i].state = PROC_ENDED;
+            l->ranks[i].end = (struct ending){.at = e->at, .code = -1, .max_rss = -1};
+            l->ranks[i].stop_asked = true;
+            l->ended++;
+        }
+    }
+}
+
+static void apply_stop(struct job *job, const struct event *e)
+{
+    if (job->stop == STOP_NONE) {
+        job->stop = e->stop;
+        job->stop_replica = e->stop_replica;
+        job->stop_at = e->at;
+    }
+    job->phase = JOB_STOPPING;
+}
+
+static void apply_ended(struct job *job, const struct event *e)
+{
+    job->phase = JOB_ENDED;
+    job->ended = e->at;
+    job->cause = job_cause(job);
+    job->exit_code = job->cause.exit_code;
+    job->outcome = job->cause.kind == CAUSE_NONE        ? OUTCOME_SUCCEEDED
+                   : job->cause.kind == CAUSE_CANCELLED ? OUTCOME_CANCELLED
+                                                        : OUTCOME_FAILED;
+}
+
+void job_apply(struct job *job, const struct event *e)
+{
+    switch (e->type) {
+    case EVENT_CREATED:
+        job->created = e->at;
+        job_activity(job, e->at);
+        break;
+    case EVENT_START:
+        proc_move(job, e->process, PROC_STARTING);
+        break;
+    case EVENT_STARTED:
+        job->procs[e->process].started = e->at;
+        proc_move(job, e->process, PROC_RUNNING);
+        if (job->n_pending + job->n_starting == 0 && job->phase == JOB_PENDING) {
+            job->phase = JOB_RUNNING;
+            job->running_at = e->at;
+        }
+        break;
+    case EVENT_START_FAILED:
+    case EVENT_EXITED:
+        apply_proc_end(job, e);
+        break;
+    case EVENT_RANK_STARTED:
+        apply_rank_started(job, e);
+        break;
+    case EVENT_RANK_EXITED:
+        apply_rank_exited(job, e);
+        break;
+    case EVENT_CANCEL:
+        job->cancel_again = job->cancel_signal != 0;
+        if (!job->cancel_again)
+            job->cancel_signal = e->signal;
+        break;
+    case EVENT_LOST:
+        apply_lost(job, e);
+        break;
+    case EVENT_STOP:
+        apply_stop(job, e);
+        break;
+    case EVENT_KILL:
+        apply_stop(job, e);
+        job->phase = JOB_KILLING;
+        job->kill_at = e->at;
+        break;
+    case EVENT_ENDED:
+        apply_ended(job, e);
+        break;
+    }
+}

@@ -1,0 +1,168 @@
+/* decide.c - what is due: start, stop, kill, end.
+ *
+ * Everything here is a question to the state and the time. A job passes through
+ *     pending -> running -> (stopping -> (killing)) -> ended
+ * and ends as soon as no command and no rank of it lives: waiting MPI workers have no process of
+ * their own and go with the job.
+ */
+#include "base/limits.h"
+#include "job/job.h"
+
+static bool waits(const struct job *job, uint32_t process)
+{
+    const struct process *p = &job->plan->processes[process];
+
+    return !p->argv && !p->shell;
+}
+
+struct live {
+    uint32_t commands, ranks, waiting_pending, waiting_up;
+    int32_t not_up; /* first replica that only waits and is not up, -1 = none */
+};
+
+static struct live count_live(const struct job *job)
+{
+    struct live live = {.not_up = -1};
+
+    for (uint32_t i = 0; i < job->plan->n_processes; i++) {
+        enum proc_state s = job->procs[i].state;
+        bool alive = s == PROC_STARTING || s == PROC_RUNNING;
+        if (!waits(job, i)) {
+            live.commands += alive;
+        } else if (s == PROC_RUNNING) {
+            live.waiting_up++;
+        } else {
+            live.waiting_pending += s == PROC_PENDING;
+            if (live.not_up < 0)
+                live.not_up = (int32_t)job->plan->processes[i].replica;
+        }
+    }
+    for (uint32_t n = 0; n < job->n_launches; n++)
+        for (uint32_t r = 0; r < job->launches[n].size; r++)
+            live.ranks += job->launches[n].ranks[r].state == PROC_RUNNING;
+    return live;
+}
+
+/* With a launcher, its workers come first and it waits for all of them; else all start at once. */
+static void decide_starts(const struct job *job, const struct live *live, ns_t now,
+                          struct events *out)
+{
+    bool gate_open = job->plan->launcher < 0 || live->not_up < 0;
+
+    for (uint32_t i = 0; i < job->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_PENDING && (gate_open || waits(job, i)))
+            events_add(out, &(struct event){.type = EVENT_START, .at = now, .process = i});
+}
+
+/* When does an MPI job count as stalled? 0 = not in sight.
+ *
+ * Open MPI's recovery flags make mpirun wait for ever after a rank has failed, Hydra waits for the
+ * other ranks of a program that is no MPI program, and an mpirun whose ranks have all ended may
+ * still hang. So: all ranks ended, and mpirun has had the grace period to follow; or one failed, and
+ * for the recovery time no rank ended and no byte was written. */
+static ns_t stall_deadline(const struct job *job)
+{
+    const struct launch *l = job_last_launch(job);
+
+    if (job->plan->launcher < 0 || !l || job->procs[job->plan->launcher].state != PROC_RUNNING)
+        return 0;
+    if (l->ended == l->size)
+        return l->last_end + job->rules.grace_ms * NS_PER_MS;
+    if (l->first_failed >= 0)
+        return job->activity + job->rules.recovery_timeout_ms * NS_PER_MS;
+    return 0;
+}
+
+static ns_t gate_deadline(const struct job *job, const struct live *live)
+{
+    if (job->plan->launcher < 0 || live->not_up < 0)
+        return 0;
+    return job->created + job->rules.start_timeout_ms * NS_PER_MS;
+}
+
+static ns_t stop_deadline(const struct job *job)
+{
+    return job->stop_at + job->rules.grace_ms * NS_PER_MS;
+}
+
+static ns_t kill_deadline(const struct job *job)
+{
+    return job->kill_at + LIMIT_KILL_WAIT_MS * NS_PER_MS;
+}
+
+static bool due(ns_t deadline, ns_t now)
+{
+    return deadline != 0 && now >= deadline;
+}
+
+static enum stop_reason stop_wanted(const struct job *job, const struct live *live, ns_t now)
+{
+    if (job->cancel_signal)
+        return STOP_CANCEL;
+    if (job->first_failed >= 0)
+        return STOP_FAILURE;
+    if (due(gate_deadline(job, live), now))
+        return STOP_NOT_READY;
+    if (due(stall_deadline(job), now))
+        return STOP_STALLED;
+    return STOP_NONE;
+}
+
+static bool all_ended(const struct job *job, const struct live *live)
+{
+    if (live->commands > 0)
+        return false;
+    return job->stop != STOP_NONE || job->n_pending == 0;
+}
+
+void job_decide(const struct job *job, ns_t now, struct events *out)
+{
+    if (job->phase == JOB_ENDED)
+        return;
+
+    struct live live = count_live(job);
+    bool over = all_ended(job, &live);
+
+    if (over && (live.ranks == 0 || (job->phase == JOB_KILLING && due(kill_deadline(job), now)))) {
+        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+        return;
+    }
+    if (job->phase == JOB_KILLING) {
+        if (due(kill_deadline(job), now))
+            events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+        return;
+    }
+    if (job->stop == STOP_NONE) {
+        struct event stop = {
+            .type = over ? EVENT_KILL : EVENT_STOP,
+            .at = now,
+            .stop = over ? STOP_FINISHED : stop_wanted(job, &live, now),
+            .stop_replica = live.not_up,
+        };
+        if (stop.stop != STOP_NONE)
+            events_add(out, &stop);
+        else
+            decide_starts(job, &live, now, out);
+        return;
+    }
+    if (job->cancel_again || due(stop_deadline(job), now))
+        events_add(out, &(struct event){.type = EVENT_KILL, .at = now, .stop = job->stop});
+}
+
+static ns_t earlier(ns_t a, ns_t b)
+{
+    return a == 0 ? b : b == 0 ? a : a < b ? a : b;
+}
+
+ns_t job_wake(const struct job *job)
+{
+    if (job->phase == JOB_ENDED)
+        return 0;
+    if (job->phase == JOB_KILLING)
+        return kill_deadline(job);
+    if (job->stop != STOP_NONE)
+        return stop_deadline(job);
+
+    struct live live = count_live(job);
+    return earlier(gate_deadline(job, &live), stall_deadline(job));
+}

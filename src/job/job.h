@@ -1,0 +1,221 @@
+/* job.h - the job core: what is known of a running job, and what has to be done next.
+ *
+ * Pure. No clock, no I/O, no globals: time is an argument, the outside comes in as observations and
+ * leaves as decisions. Three functions, each usable alone:
+ *
+ *   job_observe()  compares what an engine reports with what is known and yields the events that are
+ *                  new. Reports may come twice, late or out of order.
+ *   job_apply()    folds one event into the state. The only writer of state.
+ *   job_decide()   yields the events that are due now. Some of them are decisions: once such an
+ *                  event is in the journal and applied, the engine carries it out. After its own
+ *                  events are applied, job_decide() has nothing more to say at the same time.
+ *
+ * A job is thus its journal: replaying the events gives the same state. Rules of what ends a job and
+ * what counts as its first failure are in decide.c and cause.c; how it is told, in verdict.c and the
+ * status views.
+ */
+#ifndef JOB_JOB_H
+#define JOB_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "plan/plan.h"
+
+enum proc_state { PROC_PENDING, PROC_STARTING, PROC_RUNNING, PROC_ENDED };
+
+enum outcome { OUTCOME_NONE, OUTCOME_SUCCEEDED, OUTCOME_FAILED, OUTCOME_STOPPED,
+               OUTCOME_NEVER_STARTED, OUTCOME_CANCELLED };
+const char *outcome_name(enum outcome o); /* "succeeded", "failed", "stopped", … */
+
+enum cause_kind { CAUSE_NONE, CAUSE_EXIT, CAUSE_SIGNAL, CAUSE_OOM, CAUSE_EXEC, CAUSE_NOT_READY,
+                  CAUSE_HANG, CAUSE_CANCELLED, CAUSE_LOST };
+const char *cause_kind_name(enum cause_kind k); /* "exit", "not-ready", … as CONTRACTS §4 */
+
+/* How a process or a rank ended. */
+struct ending {
+    ns_t at;
+    bool known;          /* false: it is gone and nobody could say how */
+    int code;            /* exit code, or -1 if a signal ended it */
+    int signal;          /* or 0 */
+    int exec_errno;      /* -errno if it never became the program; 0 otherwise */
+    char exec_what[64];  /* what failed then: "exec", "chdir /x" */
+    bool oom;
+    int64_t max_rss;                 /* bytes, -1 = unknown */
+    int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with oom */
+};
+
+struct proc {
+    enum proc_state state;
+    ns_t started;
+    struct ending end;
+    bool stop_asked; /* we had asked it to end before it did */
+};
+
+struct rank {
+    enum proc_state state;  /* PROC_PENDING: not seen yet */
+    uint32_t replica;
+    uint32_t incarnations;  /* mpirun may start a rank anew */
+    bool forwarded;         /* its output is also in the launcher's */
+    ns_t started;
+    struct ending end;
+    bool stop_asked;
+    char *log; /* heap */
+};
+
+struct launch { /* one mpirun as its ranks show it */
+    struct rank *ranks; /* size of them */
+    uint32_t size, started, ended;
+    int32_t first_failed; /* rank, -1 = none */
+    ns_t last_end;
+};
+
+enum job_phase { JOB_PENDING, JOB_RUNNING, JOB_STOPPING, JOB_KILLING, JOB_ENDED };
+const char *job_phase_name(enum job_phase p); /* "pending", "running", … */
+
+/* Why the gang is being stopped. */
+enum stop_reason { STOP_NONE, STOP_FINISHED, STOP_FAILURE, STOP_NOT_READY, STOP_STALLED,
+                   STOP_CANCEL, STOP_LOST };
+
+struct cause { /* the first failure; replica and rank are -1 for a job-level cause */
+    enum cause_kind kind;
+    int32_t replica, rank, process, launch;
+    struct ending end;
+    int exit_code; /* what `run` returns for it */
+};
+
+struct job_rules { /* what a caller may set; times in ms */
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
+    bool trust_launcher;
+};
+
+struct job {
+    const struct plan *plan;
+    struct job_rules rules;
+
+    enum job_phase phase;
+    ns_t created, running_at, stop_at, kill_at, ended;
+    struct proc *procs; /* plan->n_processes */
+    uint32_t n_pending, n_starting, n_running, n_ended;
+
+    struct launch *launches; /* in order of appearance */
+    uint32_t n_launches;
+
+    int32_t first_failed; /* process whose own failure came first, -1 = none */
+    enum stop_reason stop;
+    int32_t stop_replica; /* STOP_NOT_READY: who */
+    int cancel_signal;
+    bool cancel_again; /* a second signal: no more grace */
+    bool lost;
+    ns_t activity; /* last output or rank ending; not an event, only advances */
+
+    enum outcome outcome; /* set when phase is JOB_ENDED */
+    int exit_code;
+    struct cause cause; /* kind CAUSE_NONE if it succeeded */
+};
+
+/* --- outside in ------------------------------------------------------------------------------- */
+
+enum obs_kind { OBS_STARTED, OBS_SPAWN_FAILED, OBS_EXITED, OBS_RANK_STARTED, OBS_RANK_EXITED,
+                OBS_CANCEL, OBS_LOST };
+
+struct observation {
+    enum obs_kind kind;
+    ns_t at;
+    uint32_t process;               /* STARTED, SPAWN_FAILED, EXITED */
+    uint32_t replica, launch, rank; /* RANK_*; launch counts from 1 */
+    uint32_t size;                  /* RANK_STARTED */
+    bool forwarded;
+    const char *log;
+    struct ending end; /* SPAWN_FAILED (exec_errno), EXITED, RANK_EXITED */
+    int signal;        /* CANCEL */
+};
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+enum event_type {
+    EVENT_CREATED,
+    EVENT_START,        /* decision: start this process */
+    EVENT_STARTED,
+    EVENT_START_FAILED,
+    EVENT_EXITED,
+    EVENT_RANK_STARTED,
+    EVENT_RANK_EXITED,
+    EVENT_CANCEL,
+    EVENT_LOST,
+    EVENT_STOP,  /* decision: SIGTERM to all that lives */
+    EVENT_KILL,  /* decision: SIGKILL to all that lives */
+    EVENT_ENDED, /* decision: nothing is left to do; release what the engine holds */
+};
+const char *event_type_name(enum event_type t);
+
+struct event {
+    enum event_type type;
+    ns_t at;
+    uint32_t process;
+    uint32_t replica, launch, rank, size;
+    bool forwarded;
+    const char *log;
+    struct ending end;
+    int signal;
+    enum stop_reason stop;
+    int32_t stop_replica;
+};
+
+struct events { /* a batch; logs point to memory that lives until the batch is applied */
+    struct event *v;
+    size_t n, cap;
+};
+void events_add(struct events *es, const struct event *e);
+void events_release(struct events *es);
+
+/* --- the core --------------------------------------------------------------------------------- */
+
+/* A job that nothing has happened to. plan must outlive it. */
+struct job *job_new(const struct plan *plan, const struct job_rules *rules);
+void job_free(struct job *job);
+
+/* Adds the events that follow from o; none if it tells nothing new or nonsense (unknown ids). */
+void job_observe(const struct job *job, const struct observation *o, struct events *out);
+
+void job_apply(struct job *job, const struct event *e);
+
+/* Adds the events that are due at now. */
+void job_decide(const struct job *job, ns_t now, struct events *out);
+
+/* When job_decide() should be asked again although nothing happens; 0 = no need. */
+ns_t job_wake(const struct job *job);
+
+/* Output was written. Kept beside the events because it would flood a journal and only ever
+ * postpones a time-out. */
+void job_activity(struct job *job, ns_t at);
+
+/* --- reading it ------------------------------------------------------------------------------- */
+
+static inline const struct launch *job_last_launch(const struct job *job)
+{
+    return job->n_launches ? &job->launches[job->n_launches - 1] : NULL;
+}
+
+bool ending_ok(const struct ending *e); /* exit code 0 */
+int ending_exit_code(const struct ending *e); /* as a shell would give it; 127/126 for exec */
+
+/* The first failure as things stand (cause.c); also before the job has ended. */
+struct cause job_cause(const struct job *job);
+
+/* Outcome of a process, a rank or a whole replica, given the cause. */
+enum outcome job_proc_outcome(const struct job *job, uint32_t process);
+enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t rank);
+
+struct replica_view {
+    enum proc_state state;
+    enum outcome outcome;
+    int32_t exit_code; /* -1 = none */
+    int32_t signal;    /* 0 = none */
+    ns_t started, ended;
+    int64_t max_rss; /* -1 = unknown */
+};
+struct replica_view job_replica(const struct job *job, uint32_t replica);
+
+#endif

@@ -1,0 +1,62 @@
+/* names.c - the words for the job core's enums, each table beside nothing else. */
+#include "job/job.h"
+
+const char *outcome_name(enum outcome o)
+{
+    static const char *const names[] = {
+        [OUTCOME_NONE] = "none",
+        [OUTCOME_SUCCEEDED] = "succeeded",
+        [OUTCOME_FAILED] = "failed",
+        [OUTCOME_STOPPED] = "stopped",
+        [OUTCOME_NEVER_STARTED] = "never-started",
+        [OUTCOME_CANCELLED] = "cancelled",
+    };
+    return names[o];
+}
+
+const char *cause_kind_name(enum cause_kind k)
+{
+    static const char *const names[] = {
+        [CAUSE_NONE] = "none",
+        [CAUSE_EXIT] = "exit",
+        [CAUSE_SIGNAL] = "signal",
+        [CAUSE_OOM] = "oom",
+        [CAUSE_EXEC] = "exec",
+        [CAUSE_NOT_READY] = "not-ready",
+        [CAUSE_HANG] = "hang",
+        [CAUSE_CANCELLED] = "cancelled",
+        [CAUSE_LOST] = "lost",
+    };
+    return names[k];
+}
+
+const char *job_phase_name(enum job_phase p)
+{
+    static const char *const names[] = {
+        [JOB_PENDING] = "pending",
+        [JOB_RUNNING] = "running",
+        [JOB_STOPPING] = "stopping",
+        [JOB_KILLING] = "killing",
+        [JOB_ENDED] = "ended",
+    };
+    return names[p];
+}
+
+const char *event_type_name(enum event_type t)
+{
+    static const char *const names[] = {
+        [EVENT_CREATED] = "created",
+        [EVENT_START] = "start",
+        [EVENT_STARTED] = "started",
+        [EVENT_START_FAILED] = "start-failed",
+        [EVENT_EXITED] = "exited",
+        [EVENT_RANK_STARTED] = "rank-started",
+        [EVENT_RANK_EXITED] = "rank-exited",
+        [EVENT_CANCEL] = "cancel",
+        [EVENT_LOST] = "lost",
+        [EVENT_STOP] = "stop",
+        [EVENT_KILL] = "kill",
+        [EVENT_ENDED] = "ended",
+    };
+    return names[t];
+}

@@ -1,0 +1,96 @@
+/* observe.c - from reports to events: only what is new, only what makes sense.
+ *
+ * Engines may say a thing twice, late, or out of order, and a broken one may name a process that
+ * does not exist. Whatever passes here fits the state and can be folded.
+ */
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "job/job.h"
+
+void events_add(struct events *es, const struct event *e)
+{
+    GROW(es->v, es->n, es->cap);
+    es->v[es->n++] = *e;
+}
+
+void events_release(struct events *es)
+{
+    free(es->v);
+    *es = (struct events){0};
+}
+
+static bool proc_is_new(const struct job *job, const struct observation *o)
+{
+    if (o->process >= job->plan->n_processes)
+        return false;
+    enum proc_state s = job->procs[o->process].state;
+    if (o->kind == OBS_STARTED)
+        return s == PROC_STARTING;
+    return s == PROC_STARTING || s == PROC_RUNNING;
+}
+
+static const struct rank *rank_find(const struct job *job, const struct observation *o)
+{
+    if (o->launch == 0 || o->launch > job->n_launches)
+        return NULL;
+    const struct launch *l = &job->launches[o->launch - 1];
+    return o->rank < l->size ? &l->ranks[o->rank] : NULL;
+}
+
+static bool rank_is_new(const struct job *job, const struct observation *o)
+{
+    const struct rank *r = rank_find(job, o);
+
+    if (o->kind == OBS_RANK_EXITED)
+        return r && r->state == PROC_RUNNING;
+    if (o->launch == 0 || o->launch > job->n_launches + 1 || o->rank >= LIMIT_PROCESSES ||
+        o->size > LIMIT_PROCESSES || o->replica >= job->plan->n_replicas)
+        return false;
+    return !r || r->state != PROC_RUNNING;
+}
+
+void job_observe(const struct job *job, const struct observation *o, struct events *out)
+{
+    static const enum event_type types[] = {
+        [OBS_STARTED] = EVENT_STARTED,           [OBS_SPAWN_FAILED] = EVENT_START_FAILED,
+        [OBS_EXITED] = EVENT_EXITED,             [OBS_RANK_STARTED] = EVENT_RANK_STARTED,
+        [OBS_RANK_EXITED] = EVENT_RANK_EXITED,   [OBS_CANCEL] = EVENT_CANCEL,
+        [OBS_LOST] = EVENT_LOST,
+    };
+    bool fresh = false;
+
+    switch (o->kind) {
+    case OBS_STARTED:
+    case OBS_SPAWN_FAILED:
+    case OBS_EXITED:
+        fresh = proc_is_new(job, o);
+        break;
+    case OBS_RANK_STARTED:
+    case OBS_RANK_EXITED:
+        fresh = rank_is_new(job, o);
+        break;
+    case OBS_CANCEL:
+        fresh = job->phase != JOB_ENDED && !job->cancel_again;
+        break;
+    case OBS_LOST:
+        fresh = job->phase != JOB_ENDED && !job->lost;
+        break;
+    }
+    if (!fresh)
+        return;
+    events_add(out, &(struct event){
+                        .type = types[o->kind],
+                        .at = o->at,
+                        .process = o->process,
+                        .replica = o->replica,
+                        .launch = o->launch,
+                        .rank = o->rank,
+                        .size = o->size,
+                        .forwarded = o->forwarded,
+                        .log = o->log,
+                        .end = o->end,
+                        .signal = o->signal,
+                    });
+}

@@ -1,0 +1,205 @@
+/* report.c - the report: one JSON document that says everything about a run.
+ *
+ * The keys and their order are CONTRACTS §4; `status` is the dialect's own vocabulary.
+ */
+#include <string.h>
+
+#include "base/signame.h"
+#include "job/report.h"
+#include "job/status_t9k.h"
+#include "job/verdict.h"
+
+static void kv_time(struct json *j, const char *key, ns_t at)
+{
+    char text[CLOCK_TEXT];
+
+    json_kv_str(j, key, at ? clock_rfc3339(at, text) : NULL);
+}
+
+static void kv_code(struct json *j, int code, int sig)
+{
+    json_key(j, "exit_code");
+    if (code >= 0)
+        json_int(j, code);
+    else
+        json_null(j);
+    json_kv_str(j, "signal", sig ? signal_name(sig) : NULL);
+}
+
+static void kv_number(struct json *j, const char *key, int64_t n)
+{
+    if (n >= 0)
+        json_kv_int(j, key, n);
+    else
+        json_kv_null(j, key);
+}
+
+static void cause(const struct job *job, const struct report_context *ctx, struct json *j)
+{
+    const struct cause *c = &job->cause;
+    const struct replica *r = c->replica >= 0 ? &job->plan->replicas[c->replica] : NULL;
+    auto_strbuf struct strbuf message = STRBUF_INIT;
+
+    if (c->kind == CAUSE_NONE) {
+        json_null(j);
+        return;
+    }
+    verdict_cause(job, c, &message);
+    json_object(j);
+    json_kv_str(j, "replica", r ? r->name : NULL);
+    json_kv_str(j, "role", r ? r->role->name : NULL);
+    kv_number(j, "index", r ? r->index : -1);
+    kv_number(j, "rank", c->rank);
+    json_kv_str(j, "kind", cause_kind_name(c->kind));
+    json_kv_int(j, "exit_code", c->exit_code);
+    int sig = c->kind == CAUSE_CANCELLED ? job->cancel_signal
+              : c->kind == CAUSE_SIGNAL && !c->end.known ? 9
+                                                         : c->end.signal;
+    json_kv_str(j, "signal", sig ? signal_name(sig) : NULL);
+    kv_time(j, "at", c->end.at);
+    json_kv_str(j, "message", message.buf);
+    json_key(j, "log_tail");
+    json_array(j);
+    for (const char *const *line = ctx->log_tail; line && *line; line++)
+        json_str(j, *line);
+    json_end(j);
+    json_end(j);
+}
+
+static const char *because_of(const struct job *job, enum outcome o)
+{
+    if (o != OUTCOME_STOPPED || job->cause.replica < 0)
+        return NULL;
+    return job->plan->replicas[job->cause.replica].name;
+}
+
+static void replica_logs(const struct job *job, const struct replica *r, struct json *j)
+{
+    json_key(j, "logs");
+    json_array(j);
+    for (uint32_t i = 0; i < r->n_processes; i++) {
+        const struct process *p = &job->plan->processes[r->first_process + i];
+        if (*p->log && job->procs[p->id].state != PROC_PENDING)
+            json_str(j, p->log);
+    }
+    for (uint32_t n = 0; n < job->n_launches; n++)
+        for (uint32_t i = 0; i < job->launches[n].size; i++) {
+            const struct rank *rank = &job->launches[n].ranks[i];
+            if (rank->log && rank->replica == r->id)
+                json_str(j, rank->log);
+        }
+    json_end(j);
+}
+
+static void replicas(const struct job *job, struct json *j)
+{
+    json_array(j);
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
+        const struct replica *r = &job->plan->replicas[i];
+        struct replica_view v = job_replica(job, i);
+        json_object(j);
+        json_kv_str(j, "name", r->name);
+        json_kv_str(j, "role", r->role->name);
+        json_kv_int(j, "index", r->index);
+        json_kv_str(j, "host", r->host);
+        json_kv_int(j, "restarts", 0);
+        json_kv_str(j, "outcome", outcome_name(v.outcome));
+        kv_code(j, v.exit_code, v.signal);
+        json_kv_str(j, "stopped_because_of", because_of(job, v.outcome));
+        kv_time(j, "started", v.started);
+        kv_time(j, "ended", v.ended);
+        replica_logs(job, r, j);
+        kv_number(j, "max_rss", v.max_rss);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint32_t replica,
+                     enum outcome o, const struct ending *end, ns_t started, const char *log)
+{
+    json_object(j);
+    json_kv_int(j, "rank", rank);
+    json_kv_str(j, "replica", job->plan->replicas[replica].name);
+    json_kv_str(j, "outcome", outcome_name(o));
+    kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end), end->signal);
+    kv_time(j, "started", started);
+    kv_time(j, "ended", end->at);
+    json_kv_str(j, "log", log);
+    json_end(j);
+}
+
+/* Ranks that Muster started itself, and those of the last mpirun. */
+static void ranks(const struct job *job, struct json *j)
+{
+    const struct launch *l = job_last_launch(job);
+
+    json_array(j);
+    for (uint32_t i = 0; i < job->plan->n_processes; i++) {
+        const struct process *p = &job->plan->processes[i];
+        if (p->rank >= 0)
+            rank_row(job, j, (uint32_t)p->rank, p->replica, job_proc_outcome(job, i),
+                     &job->procs[i].end, job->procs[i].started, p->log);
+    }
+    for (uint32_t i = 0; l && i < l->size; i++)
+        if (l->ranks[i].state != PROC_PENDING)
+            rank_row(job, j, i, l->ranks[i].replica,
+                     job_rank_outcome(job, job->n_launches - 1, i), &l->ranks[i].end,
+                     l->ranks[i].started, l->ranks[i].log);
+    json_end(j);
+}
+
+static void status(const struct job *job, struct json *j)
+{
+    if (strcmp(job->plan->spec->dialect, "t9k-mpi") == 0) {
+        status_t9k(job, j);
+        return;
+    }
+    json_object(j);
+    json_kv_str(j, "phase",
+                job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_phase_name(job->phase));
+    json_end(j);
+}
+
+void report_write(const struct job *job, const struct report_context *ctx, struct json *j)
+{
+    const struct job_spec *spec = job->plan->spec;
+    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+
+    verdict_sentence(job, &sentence);
+    json_object(j);
+    json_kv_int(j, "version", 1);
+    json_key(j, "job");
+    json_object(j);
+    json_kv_str(j, "name", spec->name);
+    json_kv_str(j, "dialect", spec->dialect);
+    json_kv_str(j, "framework", framework_name(spec->framework));
+    json_kv_str(j, "run_id", job->plan->facts->run_id);
+    json_end(j);
+    json_kv_str(j, "engine", ctx->engine);
+    json_kv_str(j, "isolation", job->plan->facts->isolation);
+    json_kv_str(j, "run_dir", job->plan->facts->run_dir);
+    json_kv_str(j, "outcome", outcome_name(job->outcome));
+    json_kv_int(j, "exit_code", job->exit_code);
+    json_kv_str(j, "verdict", sentence.buf);
+    json_key(j, "cause");
+    cause(job, ctx, j);
+    json_key(j, "status");
+    status(job, j);
+    json_key(j, "attempts");
+    json_array(j);
+    json_object(j);
+    json_kv_int(j, "number", 1);
+    json_kv_str(j, "outcome", outcome_name(job->outcome));
+    json_key(j, "cause");
+    cause(job, ctx, j);
+    kv_time(j, "started", job->created);
+    kv_time(j, "ended", job->ended);
+    json_key(j, "replicas");
+    replicas(job, j);
+    json_key(j, "ranks");
+    ranks(job, j);
+    json_end(j);
+    json_end(j);
+    json_end(j);
+}

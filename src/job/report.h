@@ -1,0 +1,15 @@
+/* report.h - the report of CONTRACTS §4. */
+#ifndef JOB_REPORT_H
+#define JOB_REPORT_H
+
+#include "doc/json.h"
+#include "job/job.h"
+
+struct report_context {
+    const char *engine;
+    const char *const *log_tail; /* last lines of the cause's log, NULL-terminated; or NULL */
+};
+
+void report_write(const struct job *job, const struct report_context *ctx, struct json *j);
+
+#endif

@@ -1,0 +1,382 @@
+/* core.c - the job core without processes: staged reports in, decisions and verdicts out. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/tap.h"
+#include "job/job.h"
+#include "job/verdict.h"
+
+#define SEC NS_PER_S
+
+static const char *const program[] = {"./train", NULL};
+static const char *const mpirun[] = {"mpirun", "./train", NULL};
+static const struct mpi_spec mpi = {.program = program};
+static const struct role roles[] = {
+    {.name = "launcher", .kind = ROLE_LAUNCHER, .replicas = 1},
+    {.name = "worker", .kind = ROLE_HOST, .replicas = 2},
+    {.name = "worker", .kind = ROLE_PLAIN, .replicas = 1},
+};
+static const struct job_spec mpi_job = {
+    .name = "j", .dialect = "t9k-mpi", .framework = FRAMEWORK_MPI, .roles = roles, .n_roles = 2,
+    .mpi = &mpi};
+static const struct job_spec plain_job = {
+    .name = "p", .dialect = "muster-v1", .roles = roles + 2, .n_roles = 1};
+static const struct facts facts = {.run_id = "id", .run_dir = "/r"};
+
+static const struct replica mpi_replicas[] = {
+    {.id = 0, .name = "launcher-0", .role = &roles[0], .first_process = 0, .n_processes = 1},
+    {.id = 1, .name = "worker-0", .role = &roles[1], .role_index = 1, .first_process = 1,
+     .n_processes = 1},
+    {.id = 2, .name = "worker-1", .role = &roles[1], .role_index = 1, .index = 1,
+     .first_process = 2, .n_processes = 1},
+};
+static const struct process mpi_processes[] = {
+    {.id = 0, .replica = 0, .rank = -1, .argv = mpirun, .log = "launcher-0.log"},
+    {.id = 1, .replica = 1, .rank = -1, .log = ""},
+    {.id = 2, .replica = 2, .rank = -1, .log = ""},
+};
+static const struct plan mpi_plan = {.spec = &mpi_job, .facts = &facts, .replicas = mpi_replicas,
+                                     .n_replicas = 3, .processes = mpi_processes,
+                                     .n_processes = 3, .launcher = 0, .world = 2};
+
+static const struct replica plain_replica = {
+    .name = "worker-0", .role = &roles[2], .n_processes = 2};
+static const struct process plain_processes[] = {
+    {.id = 0, .rank = 0, .argv = program, .log = "a"},
+    {.id = 1, .rank = 1, .argv = program, .log = "b"},
+};
+static const struct plan plain_plan = {.spec = &plain_job, .facts = &facts,
+                                       .replicas = &plain_replica, .n_replicas = 1,
+                                       .processes = plain_processes, .n_processes = 2,
+                                       .launcher = -1, .world = 2};
+
+static const struct job_rules rules = {
+    .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
+
+/* --- a small stage ---------------------------------------------------------------------------- */
+
+static struct job *begin(const struct plan *plan)
+{
+    struct job *job = job_new(plan, &rules);
+
+    job_apply(job, &(struct event){.type = EVENT_CREATED, .at = 1 * SEC});
+    return job;
+}
+
+/* Decides until nothing is due; returns the decisions as letters. */
+static const char *decide(struct job *job, ns_t now)
+{
+    static char letters[64];
+    static const char letter[] = {[EVENT_START] = 's', [EVENT_STOP] = 'T', [EVENT_KILL] = 'K',
+                                  [EVENT_ENDED] = 'E'};
+    size_t n = 0;
+
+    for (;;) {
+        struct events es = {0};
+        job_decide(job, now, &es);
+        for (size_t i = 0; i < es.n; i++) {
+            letters[n++] = letter[es.v[i].type];
+            job_apply(job, &es.v[i]);
+        }
+        bool idle = es.n == 0;
+        events_release(&es);
+        if (idle)
+            break;
+    }
+    letters[n] = '\0';
+    return letters;
+}
+
+static size_t report(struct job *job, const struct observation *o)
+{
+    struct events es = {0};
+
+    job_observe(job, o, &es);
+    size_t n = es.n;
+    for (size_t i = 0; i < n; i++)
+        job_apply(job, &es.v[i]);
+    events_release(&es);
+    return n;
+}
+
+static size_t started(struct job *job, uint32_t process, ns_t at)
+{
+    return report(job, &(struct observation){.kind = OBS_STARTED, .process = process, .at = at});
+}
+
+static struct ending how(int code, int sig)
+{
+    return (struct ending){.known = true, .code = sig ? -1 : code, .signal = sig, .max_rss = -1};
+}
+
+static size_t exited(struct job *job, uint32_t process, int code, int sig, ns_t at)
+{
+    return report(job, &(struct observation){
+                           .kind = OBS_EXITED, .process = process, .at = at, .end = how(code, sig)});
+}
+
+static size_t rank_started(struct job *job, uint32_t launch, uint32_t rank, ns_t at)
+{
+    return report(job, &(struct observation){.kind = OBS_RANK_STARTED, .launch = launch,
+                                             .rank = rank, .size = 2, .replica = rank + 1,
+                                             .log = "log", .at = at});
+}
+
+static size_t rank_exited(struct job *job, uint32_t launch, uint32_t rank, int code, int sig,
+                          ns_t at)
+{
+    return report(job, &(struct observation){.kind = OBS_RANK_EXITED, .launch = launch,
+                                             .rank = rank, .replica = rank + 1, .at = at,
+                                             .end = how(code, sig)});
+}
+
+static struct job *mpi_running(void)
+{
+    struct job *job = begin(&mpi_plan);
+
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 0, 1 * SEC);
+    (void)rank_started(job, 1, 0, 2 * SEC);
+    (void)rank_started(job, 1, 1, 2 * SEC);
+    return job;
+}
+
+static void sentence_has(const struct job *job, const char *part)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    verdict_sentence(job, &sb);
+    has(sb.buf, part, "the sentence says \"%s\"", part);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static void test_gate(void)
+{
+    struct job *job = begin(&mpi_plan);
+
+    is_str(decide(job, 1 * SEC), "ss", "workers start first");
+    is_str(decide(job, 1 * SEC), "", "deciding again at the same time adds nothing");
+    is_int(job_wake(job), 601 * SEC, "the gate has a deadline");
+    (void)started(job, 1, 1 * SEC);
+    is_str(decide(job, 1 * SEC), "", "one worker is not enough");
+    (void)started(job, 2, 1 * SEC);
+    is_str(decide(job, 1 * SEC), "s", "all answer: the launcher starts");
+    is_int(started(job, 2, 1 * SEC), 0, "a report that says nothing new is no event");
+    is_int(started(job, 99, 1 * SEC), 0, "nor is one of an unknown process");
+    job_free(job);
+
+    job = begin(&mpi_plan);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    is_str(decide(job, 601 * SEC), "TE", "the gate expires");
+    is_int(job->cause.kind, CAUSE_NOT_READY, "cause: not ready");
+    is_int(job->cause.replica, 2, "of the worker that did not answer");
+    is_int(job->exit_code, 125, "exit code 125");
+    is_int(job_proc_outcome(job, 0), OUTCOME_NEVER_STARTED, "the launcher never started");
+    job_free(job);
+}
+
+static void test_success(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    is_str(decide(job, 3 * SEC), "", "the launcher still lives");
+    (void)exited(job, 0, 0, 0, 4 * SEC);
+    is_str(decide(job, 4 * SEC), "E", "the job ends with its launcher");
+    is_int(job->outcome, OUTCOME_SUCCEEDED, "succeeded");
+    is_int(job->exit_code, 0, "exit code 0");
+    is_int(job_replica(job, 1).outcome, OUTCOME_SUCCEEDED, "so did its workers");
+    sentence_has(job, "2 ranks on 2 workers");
+    is_str(decide(job, 5 * SEC), "", "an ended job decides nothing");
+    job_free(job);
+}
+
+static void test_rank_fails(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 7, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGTERM, 4 * SEC);
+    (void)exited(job, 0, 7, 0, 5 * SEC);
+    is_str(decide(job, 5 * SEC), "E", "ends with mpirun");
+    is_int(job->exit_code, 7, "the rank's code");
+    is_int(job->cause.rank, 1, "the rank");
+    is_int(job->cause.replica, 2, "its replica");
+    is_int(job_rank_outcome(job, 0, 0), OUTCOME_STOPPED, "the other was stopped");
+    is_int(job_replica(job, 1).outcome, OUTCOME_STOPPED, "and its replica");
+    is_int(job_replica(job, 2).exit_code, 7, "the failed replica has the code");
+    is_int(verdict_stopped(job).ranks, 1, "one stopped rank is counted");
+    sentence_has(job, "rank 1 on worker-1 exited with code 7");
+    job_free(job);
+}
+
+static void test_launcher_lies(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 0, SIGSEGV, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)exited(job, 0, 0, 0, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 128 + SIGSEGV, "mpirun said 0, the rank's signal counts");
+    sentence_has(job, "mpirun ended with 0 all the same");
+    job_free(job);
+
+    job = mpi_running();
+    job->rules.trust_launcher = true;
+    (void)rank_exited(job, 1, 1, 3, 0, 3 * SEC);
+    (void)exited(job, 0, 0, 0, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->outcome, OUTCOME_NONE, "a rank that lives is not left behind");
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 0, "--trust-launcher believes it");
+    job_free(job);
+}
+
+static void test_last_try_counts(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 3, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGTERM, 3 * SEC);
+    (void)rank_started(job, 2, 0, 4 * SEC);
+    (void)rank_started(job, 2, 1, 4 * SEC);
+    (void)rank_exited(job, 2, 0, 0, 0, 5 * SEC);
+    (void)rank_exited(job, 2, 1, 0, 0, 5 * SEC);
+    (void)exited(job, 0, 0, 0, 6 * SEC);
+    (void)decide(job, 6 * SEC);
+    is_int(job->exit_code, 0, "a script that tries mpirun again is judged by its last try");
+    job_free(job);
+}
+
+static void test_stalled(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 7, 0, 3 * SEC);
+    is_str(decide(job, 62 * SEC), "", "a failed rank alone does not end the job at once");
+    job_activity(job, 30 * SEC);
+    is_int(job_wake(job), 90 * SEC, "output postpones the end");
+    is_str(decide(job, 90 * SEC), "T", "silence ends it");
+    (void)rank_exited(job, 1, 0, 0, SIGTERM, 91 * SEC);
+    is_str(decide(job, 99 * SEC), "", "mpirun has the grace period");
+    is_str(decide(job, 100 * SEC), "K", "and is then killed");
+    (void)exited(job, 0, 0, SIGKILL, 100 * SEC);
+    is_str(decide(job, 100 * SEC), "E", "the end");
+    is_int(job->exit_code, 7, "the first failure counts");
+    is_int(job_proc_outcome(job, 0), OUTCOME_STOPPED, "mpirun was stopped");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    is_str(decide(job, 13 * SEC), "T", "an mpirun without ranks is stopped after the grace period");
+    (void)exited(job, 0, 1, 0, 14 * SEC);
+    (void)decide(job, 14 * SEC);
+    is_int(job->exit_code, 0, "every rank ended with 0: so does the job");
+    job_free(job);
+}
+
+static void test_launcher_fails_first(void)
+{
+    struct job *job = mpi_running();
+
+    (void)exited(job, 0, 0, SIGKILL, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGTERM, 4 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGKILL, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->cause.replica, 0, "the launcher is the cause");
+    is_int(job->exit_code, 137, "with its signal");
+    is_int(job_rank_outcome(job, 0, 0), OUTCOME_STOPPED, "its ranks were stopped");
+    job_free(job);
+
+    job = begin(&mpi_plan);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    struct observation o = {.kind = OBS_SPAWN_FAILED, .process = 0, .at = 2 * SEC};
+    o.end = (struct ending){.known = true, .exec_errno = -ENOENT, .exec_what = "exec"};
+    (void)report(job, &o);
+    (void)decide(job, 2 * SEC);
+    is_int(job->exit_code, 127, "a command that is not there is 127");
+    is_int(job->cause.kind, CAUSE_EXEC, "kind exec");
+    sentence_has(job, "could not execute mpirun: No such file or directory");
+    job_free(job);
+}
+
+static void test_plain(void)
+{
+    struct job *job = begin(&plain_plan);
+
+    is_str(decide(job, 1 * SEC), "ss", "without a launcher all start at once");
+    (void)started(job, 0, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)exited(job, 1, 3, 0, 2 * SEC);
+    is_str(decide(job, 2 * SEC), "T", "the first failure stops the others");
+    (void)exited(job, 0, 0, SIGTERM, 3 * SEC);
+    is_str(decide(job, 3 * SEC), "E", "then it ends");
+    is_int(job->exit_code, 3, "with its code");
+    is_int(job->cause.rank, 1, "and its rank");
+    is_int(job_proc_outcome(job, 0), OUTCOME_STOPPED, "the other was stopped");
+    job_free(job);
+}
+
+static void test_cancel_and_loss(void)
+{
+    struct observation cancel = {.kind = OBS_CANCEL, .signal = SIGINT, .at = 3 * SEC};
+    struct job *job = mpi_running();
+
+    (void)report(job, &cancel);
+    is_str(decide(job, 3 * SEC), "T", "a cancel stops");
+    (void)report(job, &cancel);
+    is_str(decide(job, 3 * SEC), "K", "a second one kills");
+    is_int(report(job, &cancel), 0, "a third one says nothing new");
+    (void)exited(job, 0, 0, SIGKILL, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 3 * SEC);
+    is_str(decide(job, 3 * SEC), "", "a rank still lives");
+    is_str(decide(job, 8 * SEC), "E", "but is not waited for for ever");
+    is_int(job->outcome, OUTCOME_CANCELLED, "cancelled");
+    is_int(job->exit_code, 130, "130");
+    job_free(job);
+
+    job = mpi_running();
+    (void)report(job, &(struct observation){.kind = OBS_LOST, .at = 3 * SEC});
+    is_str(decide(job, 3 * SEC), "E", "a lost job is over");
+    is_int(job->cause.kind, CAUSE_LOST, "lost");
+    is_int(job->exit_code, 125, "125");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 0, 9, 0, 2 * SEC);
+    (void)report(job, &cancel);
+    (void)decide(job, 3 * SEC);
+    (void)exited(job, 0, 1, 0, 4 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGTERM, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 9, "a failure before the cancel stays the first failure");
+    job_free(job);
+}
+
+int main(void)
+{
+    test_gate();
+    test_success();
+    test_rank_fails();
+    test_launcher_lies();
+    test_last_try_counts();
+    test_stalled();
+    test_launcher_fails_first();
+    test_plain();
+    test_cancel_and_loss();
+    return tap_done();
+}

@@ -1,0 +1,176 @@
+/* verdict.c - the sentences. Every fact in them comes from job.h's view; nothing is decided here. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/signame.h"
+#include "job/verdict.h"
+
+static void add_who(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    if (c->rank >= 0)
+        strbuf_addf(out, "rank %d on ", c->rank);
+    strbuf_addstr(out, job->plan->replicas[c->replica].name);
+}
+
+static const char *program_of(const struct job *job, const struct cause *c)
+{
+    /* a rank, or a launcher that was itself executed: then it is mpirun that could not */
+    if (c->process < 0 || job->procs[c->process].end.exec_errno == 0)
+        return job->plan->spec->mpi ? job->plan->spec->mpi->program[0] : "its command";
+    const struct process *p = &job->plan->processes[c->process];
+    return p->argv ? p->argv[0] : p->shell ? "/bin/sh" : "its set-up";
+}
+
+static void add_exec(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    bool is_exec = strcmp(c->end.exec_what, "exec") == 0;
+
+    strbuf_addstr(out, " could not ");
+    if (is_exec) {
+        strbuf_addstr(out, "execute ");
+        strbuf_add_escaped(out, program_of(job, c), strlen(program_of(job, c)));
+    } else {
+        strbuf_addf(out, "be started (%s)", c->end.exec_what);
+    }
+    strbuf_addf(out, ": %s", strerror(-c->end.exec_errno));
+}
+
+static void add_oom(const struct cause *c, struct strbuf *out)
+{
+    strbuf_addstr(out, " ran out of memory");
+    if (c->end.memory_limit > 0)
+        strbuf_addf(out, ": limit %lld MiB", (long long)(c->end.memory_limit >> 20));
+    if (c->end.memory_peak > 0)
+        strbuf_addf(out, ", peak %lld MiB", (long long)(c->end.memory_peak >> 20));
+}
+
+static void add_exit(const struct cause *c, struct strbuf *out)
+{
+    strbuf_addf(out, " exited with code %d", c->end.code);
+    if (c->end.code == 127)
+        strbuf_addstr(out, " (a shell's word for: command not found)");
+    else if (c->end.code == 126)
+        strbuf_addstr(out, " (a shell's word for: command cannot be executed)");
+}
+
+static void add_cancelled(const struct job *job, struct strbuf *out)
+{
+    strbuf_addf(out, "cancelled by %s", signal_name(job->cancel_signal));
+    if (job->cancel_signal == SIGINT)
+        strbuf_addstr(out, " (Ctrl-C)");
+}
+
+void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    char text[DURATION_TEXT];
+
+    switch (c->kind) {
+    case CAUSE_NONE:
+    case CAUSE_HANG:
+        return;
+    case CAUSE_CANCELLED:
+        add_cancelled(job, out);
+        return;
+    case CAUSE_LOST:
+        strbuf_addstr(out, "the supervisor of this run (muster-shim) was killed, and with it "
+                           "every process of the job");
+        return;
+    default:
+        break;
+    }
+    add_who(job, c, out);
+    switch (c->kind) {
+    case CAUSE_NOT_READY:
+        strbuf_addf(out, " did not answer within %s (--start-timeout)",
+                    duration_text(job->rules.start_timeout_ms, text));
+        break;
+    case CAUSE_EXEC:
+        add_exec(job, c, out);
+        break;
+    case CAUSE_OOM:
+        add_oom(c, out);
+        break;
+    case CAUSE_SIGNAL:
+        strbuf_addf(out, " was ended by %s (%s)", signal_name(c->end.signal ? c->end.signal : 9),
+                    signal_words(c->end.signal ? c->end.signal : 9));
+        break;
+    default:
+        add_exit(c, out);
+        break;
+    }
+}
+
+struct stopped verdict_stopped(const struct job *job)
+{
+    struct stopped s = {0};
+
+    for (uint32_t i = 0; i < job->plan->n_processes; i++) {
+        const struct process *p = &job->plan->processes[i];
+        if (!p->argv && !p->shell)
+            continue;
+        if (job_proc_outcome(job, i) == OUTCOME_STOPPED)
+            *(p->rank >= 0 ? &s.ranks : &s.processes) += 1;
+    }
+    const struct launch *l = job_last_launch(job);
+    for (uint32_t r = 0; l && r < l->size; r++)
+        s.ranks += job_rank_outcome(job, job->n_launches - 1, r) == OUTCOME_STOPPED;
+    return s;
+}
+
+static void add_count(struct strbuf *out, uint32_t n, const char *one)
+{
+    strbuf_addf(out, "%u %s%s", n, one, n == 1 ? "" : "s");
+}
+
+static void add_success(const struct job *job, struct strbuf *out)
+{
+    const struct launch *l = job_last_launch(job);
+    uint32_t ranks = l ? l->size : 0;
+
+    for (uint32_t i = 0; i < job->plan->n_processes; i++)
+        ranks += job->plan->processes[i].rank >= 0;
+    strbuf_addstr(out, "succeeded: ");
+    if (ranks > 0) {
+        uint32_t hosts = 0;
+        for (uint32_t i = 0; i < job->plan->n_replicas; i++)
+            hosts += job->plan->replicas[i].role->kind != ROLE_LAUNCHER;
+        add_count(out, ranks, "rank");
+        strbuf_addstr(out, " on ");
+        add_count(out, hosts, "worker");
+        strbuf_addstr(out, " ended with 0");
+    } else {
+        strbuf_addstr(out, "every process ended with 0");
+    }
+    if (job->stop == STOP_STALLED)
+        strbuf_addstr(out, "; mpirun did not end by itself and was stopped");
+}
+
+/* What mpirun itself made of it, where that differs from the truth. */
+static void add_launcher_word(const struct job *job, struct strbuf *out)
+{
+    if (job->plan->launcher < 0 || job->cause.rank < 0)
+        return;
+    const struct proc *p = &job->procs[job->plan->launcher];
+    if (job->stop == STOP_STALLED)
+        strbuf_addstr(out, "; mpirun did not end by itself and was stopped");
+    else if (p->state == PROC_ENDED && ending_ok(&p->end))
+        strbuf_addstr(out, "; mpirun ended with 0 all the same");
+}
+
+void verdict_sentence(const struct job *job, struct strbuf *out)
+{
+    char text[DURATION_TEXT];
+    const struct cause *c = &job->cause;
+
+    if (c->kind == CAUSE_NONE) {
+        add_success(job, out);
+    } else {
+        if (c->kind != CAUSE_CANCELLED)
+            strbuf_addstr(out, "failed: ");
+        verdict_cause(job, c, out);
+        if (c->end.at > job->created && c->kind != CAUSE_NOT_READY)
+            strbuf_addf(out, " after %s", duration_text((c->end.at - job->created) / NS_PER_MS, text));
+        add_launcher_word(job, out);
+    }
+}

@@ -1,0 +1,120 @@
+/* journal.c - the JSON lines journal of a foreground run. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/signame.h"
+#include "doc/json.h"
+#include "journal/journal.h"
+
+struct journal {
+    int fd;
+    struct strbuf batch;
+};
+
+int journal_open(int dirfd, struct journal **ret, struct err *e)
+{
+    int fd = openat(dirfd, JOURNAL_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return err_sys(e, -errno, "cannot create %s", JOURNAL_NAME);
+    struct journal *jn = xcalloc(1, sizeof(*jn));
+    jn->fd = fd;
+    jn->batch = (struct strbuf)STRBUF_INIT;
+    *ret = jn;
+    return 0;
+}
+
+void journal_close(struct journal *jn)
+{
+    if (!jn)
+        return;
+    (void)close(jn->fd);
+    strbuf_release(&jn->batch);
+    free(jn);
+}
+
+static void add_ending(struct json *j, const struct ending *end)
+{
+    if (end->exec_errno) {
+        json_kv_int(j, "errno", -end->exec_errno);
+        json_kv_str(j, "what", end->exec_what);
+    } else if (!end->known) {
+        json_kv_null(j, "exit_code");
+    } else if (end->signal) {
+        json_kv_str(j, "signal", signal_name(end->signal));
+    } else {
+        json_kv_int(j, "exit_code", end->code);
+    }
+    if (end->oom)
+        json_kv_bool(j, "oom", true);
+    if (end->max_rss >= 0)
+        json_kv_int(j, "max_rss", end->max_rss);
+}
+
+void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
+{
+    static const char *const stops[] = {
+        [STOP_NONE] = NULL,           [STOP_FINISHED] = "finished", [STOP_FAILURE] = "failure",
+        [STOP_NOT_READY] = "not-ready", [STOP_STALLED] = "stalled",   [STOP_CANCEL] = "cancel",
+        [STOP_LOST] = "lost",
+    };
+    struct json j = JSON_COMPACT(&jn->batch);
+
+    json_object(&j);
+    json_kv_int(&j, "at", ev->at);
+    json_kv_str(&j, "event", event_type_name(ev->type));
+    switch (ev->type) {
+    case EVENT_CREATED:
+        json_kv_int(&j, "version", 1);
+        json_kv_str(&j, "job", job->plan->spec->name);
+        json_kv_int(&j, "processes", job->plan->n_processes);
+        break;
+    case EVENT_START:
+    case EVENT_STARTED:
+        json_kv_int(&j, "process", ev->process);
+        break;
+    case EVENT_START_FAILED:
+    case EVENT_EXITED:
+        json_kv_int(&j, "process", ev->process);
+        add_ending(&j, &ev->end);
+        break;
+    case EVENT_RANK_STARTED:
+    case EVENT_RANK_EXITED:
+        json_kv_int(&j, "launch", ev->launch);
+        json_kv_int(&j, "rank", ev->rank);
+        json_kv_int(&j, "replica", ev->replica);
+        if (ev->type == EVENT_RANK_EXITED) {
+            add_ending(&j, &ev->end);
+        } else {
+            json_kv_int(&j, "size", ev->size);
+            json_kv_str(&j, "log", ev->log);
+        }
+        break;
+    case EVENT_CANCEL:
+        json_kv_str(&j, "signal", signal_name(ev->signal));
+        break;
+    case EVENT_STOP:
+    case EVENT_KILL:
+        json_kv_str(&j, "reason", stops[ev->stop]);
+        break;
+    case EVENT_LOST:
+    case EVENT_ENDED:
+        break;
+    }
+    json_end(&j);
+    strbuf_addch(&jn->batch, '\n');
+}
+
+int journal_commit(struct journal *jn, struct err *e)
+{
+    if (jn->batch.len == 0)
+        return 0;
+    int r = io_write_all(jn->fd, jn->batch.buf, jn->batch.len);
+    if (r < 0)
+        return err_sys(e, r, "cannot write %s", JOURNAL_NAME);
+    strbuf_truncate(&jn->batch, 0);
+    return 0;
+}

@@ -1,0 +1,157 @@
+/* env_mpi.c - the variables that make an unmodified mpirun work inside a run, one row each.
+ *
+ * Every row is a default: a variable of the same name in the job or in the caller's environment
+ * wins, and so does the same MCA parameter on the command line. Each row was found by running
+ * without it; its reason is what `explain` shows.
+ */
+#include <string.h>
+
+#include "plan/env.h"
+#include "plan/mpi.h"
+
+static bool always(const struct plan *plan)
+{
+    (void)plan;
+    return true;
+}
+
+static bool as_root(const struct plan *plan)
+{
+    return plan->facts->root;
+}
+
+static bool crowded(const struct plan *plan)
+{
+    return plan->world > plan->facts->cpus;
+}
+
+static bool mentioned(const char *const *words, const char *part)
+{
+    for (; words && *words; words++)
+        if (strstr(*words, part))
+            return true;
+    return false;
+}
+
+/* Open MPI takes an include or an exclude list, never both: not beside one of the job's own. */
+static bool no_interface_chosen(const struct plan *plan)
+{
+    static const char chosen[] = "btl_tcp_if_";
+    const struct job_spec *spec = plan->spec;
+
+    for (size_t i = 0; spec->mpi && i < spec->mpi->n_mca; i++)
+        if (strstr(spec->mpi->mca[i].name, chosen))
+            return false;
+    if (spec->mpi &&
+        (mentioned(spec->mpi->extra_args, chosen) || mentioned(spec->mpi->program, chosen)))
+        return false;
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        if (mentioned(role->argv, chosen) || (role->shell && strstr(role->shell, chosen)))
+            return false;
+        for (size_t k = 0; k < role->n_env; k++)
+            if (strstr(role->env[k].name, chosen))
+                return false;
+    }
+    return true;
+}
+
+enum { OMPI4 = 1, OMPI5 = 2, HYDRA = 4, INTEL = 8, OMPI = OMPI4 | OMPI5, ANY = 15 };
+
+/* Where nothing or nothing known was found, the job's author had Open MPI 4 in mind. */
+static const unsigned families[] = {
+    [MPI_NOT_FOUND] = OMPI4, [MPI_OPEN_MPI_4] = OMPI4, [MPI_OPEN_MPI_5] = OMPI5,
+    [MPI_HYDRA] = HYDRA,     [MPI_INTEL] = INTEL,      [MPI_UNKNOWN] = OMPI4,
+};
+
+#define AGENT IN_SCRATCH, "/" PLAN_BIN "/ssh", always, "reaches replicas without sshd"
+#define HOSTFILE IN_RUN_DIR, PLAN_HOSTFILE, always, "for commands that name no hostfile"
+#define WRAPPER IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, always, "each rank's own log and end"
+#define LOOPBACK AS_IT_IS, "lo", always, "all replicas are on this machine"
+#define SESSIONS IN_SCRATCH, "", always, "runs must not share session directories"
+#define NO_SIGNALS AS_IT_IS, "none", always, "Muster signals the ranks itself"
+#define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
+
+static const struct mpi_default {
+    const char *name;
+    unsigned families;
+    enum { AS_IT_IS, IN_RUN_DIR, IN_SCRATCH } where;
+    const char *value;
+    bool (*when)(const struct plan *plan);
+    const char *why;
+} defaults[] = {
+    {"OMPI_MCA_plm_rsh_agent", OMPI4, AGENT},
+    {"PRTE_MCA_plm_ssh_agent", OMPI5, AGENT},
+    {"HYDRA_LAUNCHER_EXEC", HYDRA | INTEL, AGENT},
+    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", INTEL, AGENT},
+    {"OMPI_MCA_orte_default_hostfile", OMPI4, HOSTFILE},
+    {"PRTE_MCA_prte_default_hostfile", OMPI5, HOSTFILE},
+    {"HYDRA_HOST_FILE", HYDRA | INTEL, HOSTFILE},
+    {"I_MPI_HYDRA_HOST_FILE", INTEL, HOSTFILE},
+    {"AZUREML_MPI_HOSTFILE", ANY, HOSTFILE},
+    {"OMPI_MCA_orte_fork_agent", OMPI4, WRAPPER},
+    {"PRTE_MCA_prte_fork_agent", OMPI5, WRAPPER},
+    {"OMPI_MCA_oob_tcp_if_include", OMPI4, LOOPBACK},
+    {"PRTE_MCA_prte_if_include", OMPI5, LOOPBACK},
+    {"HYDRA_IFACE", HYDRA | INTEL, LOOPBACK},
+    {"OMPI_MCA_btl_tcp_if_include", OMPI, AS_IT_IS, "lo", no_interface_chosen,
+     "all replicas are on this machine"},
+    {"OMPI_MCA_mpi_yield_when_idle", OMPI, AS_IT_IS, "1", crowded,
+     "more ranks than cores must not spin"},
+    {"OMPI_MCA_odls_base_num_threads", OMPI4, AS_IT_IS, "0", always,
+     "mpirun may hang on short processes"},
+    {"OMPI_MCA_orte_tmpdir_base", OMPI4, SESSIONS},
+    {"PRTE_MCA_prte_tmpdir_base", OMPI5, SESSIONS},
+    {"OMPI_MCA_ess_base_forward_signals", OMPI4, NO_SIGNALS},
+    {"PRTE_MCA_ess_base_forward_signals", OMPI5, NO_SIGNALS},
+    {"OMPI_ALLOW_RUN_AS_ROOT", OMPI, ROOT},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI, ROOT},
+    {"PRTE_ALLOW_RUN_AS_ROOT", OMPI5, ROOT},
+    {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI5, ROOT},
+    {"LD_LIBRARY_PATH", ANY, AS_IT_IS, "", always, "-x LD_LIBRARY_PATH wants it set"},
+};
+
+static const char *default_value(struct arena *a, const struct plan *plan,
+                                 const struct mpi_default *d)
+{
+    switch (d->where) {
+    case IN_RUN_DIR:
+        return arena_printf(a, "%s/%s", plan->facts->run_dir, d->value);
+    case IN_SCRATCH:
+        return arena_printf(a, "%s%s", plan->facts->scratch_dir, d->value);
+    case AS_IT_IS:
+        break;
+    }
+    return d->value;
+}
+
+/* "OMPI_MCA_plm_rsh_agent" -> "plm_rsh_agent"; NULL if it is no MCA parameter */
+static const char *mca_parameter(const char *name)
+{
+    const char *mca = strstr(name, "_MCA_");
+
+    return mca ? mca + strlen("_MCA_") : NULL;
+}
+
+void env_mpi(struct env_set *set, const struct plan *plan)
+{
+    const struct mpi_spec *mpi = plan->spec->mpi;
+
+    for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
+        const struct mpi_default *d = &defaults[i];
+        const char *parameter = mca_parameter(d->name);
+
+        if (!(d->families & families[plan->facts->mpi]))
+            continue;
+        if (parameter && mpi && mpi_line_sets(mpi, parameter))
+            continue;
+
+        const char *callers = caller_getenv(plan->facts, d->name);
+
+        if (callers)
+            env_put(set, d->name, callers, ORIGIN_CALLER, NULL);
+        else if (d->when(plan))
+            env_put(set, d->name, default_value(set->arena, plan, d), ORIGIN_MUSTER, d->why);
+    }
+}

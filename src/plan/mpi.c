@@ -1,0 +1,287 @@
+/* mpi.c - the mpirun line and the hostfile, for Open MPI and for Hydra.
+ *
+ * Not here: variables that make mpirun work inside a run (env_mpi.c).
+ */
+#include "plan/mpi.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "base/strbuf.h"
+
+enum meaning {
+    MEANS_TOTAL,     /* ranks in all: Hydra's -n, which the plan always writes itself */
+    MEANS_PER_HOST,  /* ranks per host: Hydra's -ppn, likewise */
+    MEANS_LAYOUT,    /* "ppr:N:node" is a number per host; the others have no counterpart */
+    MEANS_EXPORT,    /* NAME=VALUE is Hydra's -genv; a bare NAME needs nothing there */
+    MEANS_PARAMETER, /* an MCA parameter: none on Hydra */
+    MEANS_RECOVERY,  /* Open MPI 4 only */
+    MEANS_OPEN_MPI,  /* Open MPI only */
+    MEANS_SAME,      /* the same on Hydra, as is everything this table does not know */
+};
+
+static const struct mpi_option {
+    const char *name; /* without its dashes: Open MPI takes one or two */
+    int n_args;
+    enum meaning meaning;
+} options[] = {
+    {"np", 1, MEANS_TOTAL},
+    {"n", 1, MEANS_TOTAL},
+    {"c", 1, MEANS_TOTAL},
+    {"N", 1, MEANS_PER_HOST},
+    {"npernode", 1, MEANS_PER_HOST},
+    {"map-by", 1, MEANS_LAYOUT},
+    {"x", 1, MEANS_EXPORT},
+    {"mca", 2, MEANS_PARAMETER},
+    {"gmca", 2, MEANS_PARAMETER},
+    {"enable-recovery", 0, MEANS_RECOVERY},
+    {"max-restarts", 1, MEANS_RECOVERY},
+    {"allow-run-as-root", 0, MEANS_OPEN_MPI},
+    {"oversubscribe", 0, MEANS_OPEN_MPI},
+    {"rank-by", 1, MEANS_OPEN_MPI},
+    {"report-bindings", 0, MEANS_OPEN_MPI},
+    {"display-map", 0, MEANS_OPEN_MPI},
+    {"tag-output", 0, MEANS_OPEN_MPI},
+    {"bind-to", 1, MEANS_SAME},
+    {"wdir", 1, MEANS_SAME},
+};
+
+static const struct mpi_option *option_of(const char *arg)
+{
+    if (arg[0] != '-' || !arg[1])
+        return NULL;
+
+    const char *name = arg + (arg[1] == '-' ? 2 : 1);
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (!strcmp(options[i].name, name))
+            return &options[i];
+    return NULL;
+}
+
+/* Arguments that belong together from args[0] on: an option with its values, or one word. */
+static size_t group_length(const char *const *args, const struct mpi_option *o)
+{
+    size_t n = 1;
+
+    while (o && n <= (size_t)o->n_args && args[n])
+        n++;
+    return n;
+}
+
+bool mpi_is_hydra(enum mpi_impl impl)
+{
+    return impl == MPI_HYDRA || impl == MPI_INTEL;
+}
+
+/* --- layout ------------------------------------------------------------------------------------- */
+
+static int64_t np_said(const struct mpi_spec *mpi)
+{
+    int64_t np = 0;
+
+    if (!mpi)
+        return 0;
+    for (const char *const *arg = mpi->extra_args; *arg;) {
+        const struct mpi_option *o = option_of(*arg);
+        size_t n = group_length(arg, o);
+        int64_t value;
+
+        if (o && o->meaning == MEANS_TOTAL && n == 2 && num_i64(arg[1], &value) == 0 && value > 0)
+            np = value;
+        arg += n;
+    }
+    return np;
+}
+
+int64_t mpi_slots(const struct mpi_layout *layout, const struct role *role)
+{
+    return role->slots_kind == SLOTS_NUMBER ? role->slots : layout->default_slots;
+}
+
+struct mpi_layout mpi_layout_of(const struct job_spec *spec)
+{
+    struct mpi_layout l = {.np = np_said(spec->mpi), .default_slots = 1};
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].kind == ROLE_HOST)
+            l.hosts += spec->roles[i].replicas;
+    /* Open MPI refuses more ranks than slots: without a number per host, -np has to fit. */
+    if (l.np && l.hosts)
+        l.default_slots = l.np / l.hosts + (l.np % l.hosts != 0);
+    l.world = l.np;
+    for (size_t i = 0; !l.np && i < spec->n_roles; i++)
+        if (spec->roles[i].kind == ROLE_HOST)
+            l.world += spec->roles[i].replicas * mpi_slots(&l, &spec->roles[i]);
+    return l;
+}
+
+const char *mpi_hostfile(struct arena *a, const struct plan *plan)
+{
+    struct mpi_layout layout = mpi_layout_of(plan->spec);
+    const char *format = mpi_is_hydra(plan->facts->mpi) ? ":" : " slots=";
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        const struct replica *rp = &plan->replicas[i];
+
+        if (rp->role->kind == ROLE_HOST)
+            strbuf_addf(&sb, "%s%s%lld\n", rp->host, format,
+                        (long long)mpi_slots(&layout, rp->role));
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+/* --- command line ------------------------------------------------------------------------------- */
+
+bool mpi_line_sets(const struct mpi_spec *mpi, const char *parameter)
+{
+    for (size_t i = 0; i < mpi->n_mca; i++)
+        if (!strcmp(mpi->mca[i].name, parameter))
+            return true;
+    for (const char *const *arg = mpi->extra_args; *arg;) {
+        const struct mpi_option *o = option_of(*arg);
+        size_t n = group_length(arg, o);
+
+        if (o && o->meaning == MEANS_PARAMETER && n == 3 && !strcmp(arg[1], parameter))
+            return true;
+        arg += n;
+    }
+    return false;
+}
+
+static void push_group(struct strvec *line, const char *const *args, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        strvec_push(line, args[i]);
+}
+
+/* Remembers what is left out, for one note about all of it. */
+static void leave_out(struct strbuf *left_out, const char *const *args, size_t n)
+{
+    if (left_out->len)
+        strbuf_addstr(left_out, ", ");
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            strbuf_addch(left_out, ' ');
+        strbuf_add_shell_word(left_out, args[i]);
+    }
+}
+
+static void open_mpi_line(struct strvec *line, const struct mpi_spec *mpi,
+                          const struct facts *facts, struct strbuf *left_out)
+{
+    if (mpi->home && facts->mpi_prefix_ok) {
+        strvec_push(line, "--prefix");
+        strvec_push(line, mpi->home);
+    }
+    strvec_push(line, "--hostfile");
+    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->run_dir);
+    for (size_t i = 0; i < mpi->n_mca; i++)
+        push_group(line, (const char *const[]){"-mca", mpi->mca[i].name, mpi->mca[i].value}, 3);
+    for (const char *const *arg = mpi->extra_args; *arg;) {
+        const struct mpi_option *o = option_of(*arg);
+        size_t n = group_length(arg, o);
+
+        if (o && o->meaning == MEANS_RECOVERY && facts->mpi == MPI_OPEN_MPI_5)
+            leave_out(left_out, arg, n);
+        else
+            push_group(line, arg, n);
+        arg += n;
+    }
+}
+
+static void hydra_option(struct strvec *line, const struct mpi_option *o, const char *const *args,
+                         size_t n, struct strbuf *left_out)
+{
+    const char *equals;
+
+    switch (o ? o->meaning : MEANS_SAME) {
+    case MEANS_TOTAL:
+    case MEANS_PER_HOST:
+        break;
+    case MEANS_LAYOUT:
+        if (n < 2 || strncmp(args[1], "ppr:", 4) != 0)
+            leave_out(left_out, args, n);
+        break;
+    case MEANS_EXPORT:
+        equals = n == 2 ? strchr(args[1], '=') : NULL;
+        if (equals) {
+            strvec_push(line, "-genv");
+            strvec_pushf(line, "%.*s", (int)(equals - args[1]), args[1]);
+            strvec_push(line, equals + 1);
+        }
+        break;
+    case MEANS_PARAMETER:
+    case MEANS_RECOVERY:
+    case MEANS_OPEN_MPI:
+        leave_out(left_out, args, n);
+        break;
+    case MEANS_SAME:
+        push_group(line, args, n);
+        break;
+    }
+}
+
+static const struct role *first_host_role(const struct job_spec *spec)
+{
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].kind == ROLE_HOST)
+            return &spec->roles[i];
+    return NULL;
+}
+
+static void hydra_line(struct strvec *line, const struct job_spec *spec, const struct facts *facts,
+                       struct strbuf *left_out)
+{
+    const struct mpi_spec *mpi = spec->mpi;
+    const struct role *hosts = first_host_role(spec);
+
+    strvec_push(line, "-f");
+    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->run_dir);
+    if (hosts && hosts->slots_kind == SLOTS_NUMBER) {
+        strvec_push(line, "-ppn");
+        strvec_pushf(line, "%d", hosts->slots);
+    }
+    strvec_push(line, "-n");
+    strvec_pushf(line, "%lld", (long long)mpi_layout_of(spec).world);
+    for (size_t i = 0; i < mpi->n_mca; i++)
+        leave_out(left_out, (const char *const[]){"-mca", mpi->mca[i].name, mpi->mca[i].value}, 3);
+    for (const char *const *arg = mpi->extra_args; *arg;) {
+        const struct mpi_option *o = option_of(*arg);
+        size_t n = group_length(arg, o);
+
+        hydra_option(line, o, arg, n, left_out);
+        arg += n;
+    }
+    strvec_pushf(line, "%s/" PLAN_BIN "/" PLAN_RANK_WRAPPER, facts->scratch_dir);
+}
+
+static const char *const *keep_argv(struct arena *a, const struct strvec *line)
+{
+    const char **argv = ARENA_ARRAY(a, const char *, line->n + 1);
+
+    for (size_t i = 0; i < line->n; i++)
+        argv[i] = arena_strdup(a, line->v[i]);
+    return argv;
+}
+
+const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
+                               const struct facts *facts, struct notes *ns)
+{
+    auto_strvec struct strvec line = STRVEC_INIT;
+    auto_strbuf struct strbuf left_out = STRBUF_INIT;
+
+    strvec_push(&line, facts->mpirun ? facts->mpirun : "mpirun");
+    if (mpi_is_hydra(facts->mpi))
+        hydra_line(&line, spec, facts, &left_out);
+    else
+        open_mpi_line(&line, spec->mpi, facts, &left_out);
+    for (const char *const *word = spec->mpi->program; *word; word++)
+        strvec_push(&line, *word);
+    if (left_out.len)
+        note_add(ns, SEV_NOTE, "%s has no counterpart of %s: left out", mpi_impl_words(facts->mpi),
+                 left_out.buf);
+    return keep_argv(a, &line);
+}

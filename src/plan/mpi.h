@@ -1,0 +1,35 @@
+/* mpi.h - how an MPI job is laid out and started by the mpirun that was found. Internal to plan/.
+ *
+ * T9k writes Open MPI's options. For Open MPI they are passed on as they are; for Hydra they are
+ * translated, and what has no counterpart is left out with a note that names it.
+ */
+#ifndef PLAN_MPI_H
+#define PLAN_MPI_H
+
+#include "plan/notes.h"
+#include "plan/plan.h"
+
+struct mpi_layout {
+    int64_t np;            /* as the command says, 0 if it does not */
+    int64_t hosts;         /* replicas that ranks run in */
+    int64_t default_slots; /* of a host whose role says none */
+    int64_t world;         /* ranks expected */
+};
+
+struct mpi_layout mpi_layout_of(const struct job_spec *spec);
+int64_t mpi_slots(const struct mpi_layout *layout, const struct role *role);
+
+/* Does it read Hydra's hostfile, options and variables? */
+bool mpi_is_hydra(enum mpi_impl impl);
+
+/* Does the composed command line set this MCA parameter itself? */
+bool mpi_line_sets(const struct mpi_spec *mpi, const char *parameter);
+
+/* The launcher's command line, NULL-terminated. The notes get what could not be passed on. */
+const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
+                               const struct facts *facts, struct notes *ns);
+
+/* The text of the hostfile in the implementation's format. */
+const char *mpi_hostfile(struct arena *a, const struct plan *plan);
+
+#endif

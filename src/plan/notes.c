@@ -1,0 +1,200 @@
+/* notes.c - what the job asks for and this machine does differently, each as one sentence.
+ *
+ * A warning says that the job may behave differently; a note that something was left aside. Options
+ * that a found mpirun does not know are noted where the line is made (mpi.c).
+ */
+#include "plan/notes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/strbuf.h"
+#include "plan/env.h"
+#include "plan/mpi.h"
+
+void note_add(struct notes *ns, enum severity severity, const char *fmt, ...)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vaddf(&sb, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < ns->n; i++)
+        if (!strcmp(ns->v[i].message, sb.buf))
+            return;
+    if (ns->n == ns->cap) {
+        struct plan_note *v = ARENA_ARRAY(ns->arena, struct plan_note, ns->cap * 2 + 16);
+
+        if (ns->n)
+            memcpy(v, ns->v, ns->n * sizeof(*v));
+        ns->v = v;
+        ns->cap = ns->cap * 2 + 16;
+    }
+    ns->v[ns->n++] = (struct plan_note){.severity = severity,
+                                        .message = arena_strndup(ns->arena, sb.buf, sb.len)};
+}
+
+/* --- the job ------------------------------------------------------------------------------------ */
+
+static void note_mode(struct notes *ns, const struct plan *plan)
+{
+    const struct job_spec *spec = plan->spec;
+
+    if (spec->debug)
+        note_add(ns, SEV_WARNING, "debug mode is enabled: run refuses such a job");
+    if (spec->pause)
+        note_add(ns, SEV_WARNING, "pause mode is enabled: run refuses such a job");
+}
+
+static void note_mpi(struct notes *ns, const struct plan *plan)
+{
+    const struct facts *facts = plan->facts;
+    const struct mpi_spec *mpi = plan->spec->mpi;
+
+    if (plan->spec->framework != FRAMEWORK_MPI)
+        return;
+    if (facts->mpirun)
+        note_add(ns, SEV_NOTE, "%s is %s%s%s", facts->mpirun, mpi_impl_words(facts->mpi),
+                 facts->mpi_version ? ", version " : "",
+                 facts->mpi_version ? facts->mpi_version : "");
+    else
+        note_add(ns, SEV_WARNING, "no mpirun was found: install openmpi-bin or mpich");
+    if (!mpi)
+        return;
+    if (mpi->home && !facts->mpi_home_ok)
+        note_add(ns, SEV_WARNING, "there is no mpirun in %s/bin here: %s", mpi->home,
+                 facts->mpirun ? "the one on PATH is used" : "nor on PATH");
+    if (mpi->home && facts->mpi_home_ok && !facts->mpi_prefix_ok && !mpi_is_hydra(facts->mpi))
+        note_add(ns, SEV_NOTE, "--prefix %s is left out: its bin has no daemon for the workers",
+                 mpi->home);
+    if (mpi->sshd_path && !facts->sshd_ok)
+        note_add(ns, SEV_WARNING,
+                 "there is no %s here%s%s: none is needed, mpirun reaches the "
+                 "workers without sshd",
+                 mpi->sshd_path, facts->sshd_found ? ", only " : "",
+                 facts->sshd_found ? facts->sshd_found : "");
+    if (mpi->recovery && facts->mpi != MPI_OPEN_MPI_5 && !mpi_is_hydra(facts->mpi))
+        note_add(ns, SEV_NOTE,
+                 "--enable-recovery makes mpirun hide a failed rank or wait for ever: "
+                 "Muster watches every rank itself and ends the run");
+}
+
+static void note_slots(struct notes *ns, const struct plan *plan)
+{
+    if (plan->spec->framework != FRAMEWORK_MPI)
+        return;
+
+    struct mpi_layout layout = mpi_layout_of(plan->spec);
+
+    for (size_t i = 0; i < plan->spec->n_roles; i++) {
+        const struct role *role = &plan->spec->roles[i];
+
+        if (role->kind == ROLE_HOST && role->slots_kind != SLOTS_NUMBER && layout.np)
+            note_add(ns, SEV_NOTE,
+                     "nothing says how many ranks a %s takes: %lld each, so that "
+                     "%lld fit on %lld",
+                     role->name, (long long)layout.default_slots, (long long)layout.np,
+                     (long long)layout.hosts);
+    }
+}
+
+/* --- its roles ---------------------------------------------------------------------------------- */
+
+static void note_place(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    size_t i = (size_t)(role - plan->spec->roles);
+
+    if (plan->spec->file && role->workdir && !plan->facts->workdir_ok[i])
+        note_add(ns, SEV_WARNING, "there is no directory %s here: the job runs in %s",
+                 role->workdir, plan->workdirs[i]);
+    if (role->image)
+        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
+                 role->image);
+}
+
+static void note_limits(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    const struct resources *r = &role->res;
+    const struct facts *facts = plan->facts;
+    char have[DURATION_TEXT], want[DURATION_TEXT];
+
+    if (r->cpu_limit_milli == QUANTITY_UNSET && r->memory_limit == QUANTITY_UNSET)
+        return;
+    if (!facts->cgroup_limits)
+        note_add(ns, SEV_NOTE, "limits of cpu and memory are not enforced: %s",
+                 facts->cgroup_why ? facts->cgroup_why : "no usable control group");
+    else if (r->cpu_limit_milli >= 0 && r->cpu_limit_milli < 1000)
+        note_add(ns, SEV_WARNING,
+                 "the cpu limit %lldm gives each %s %lld %% of one core: expect it to "
+                 "be throttled most of the time",
+                 (long long)r->cpu_limit_milli, role->name,
+                 (long long)(r->cpu_limit_milli + 9) / 10);
+    if (r->cpu_limit_milli > facts->cpus * INT64_C(1000))
+        note_add(ns, SEV_WARNING, "the cpu limit of %s is %g cores, this machine has %d",
+                 role->name, (double)r->cpu_limit_milli / 1000, facts->cpus);
+    if (facts->memory && r->memory_limit > facts->memory)
+        note_add(ns, SEV_WARNING, "the memory limit of %s is %s, this machine has %s", role->name,
+                 bytes_text(r->memory_limit, want), bytes_text(facts->memory, have));
+}
+
+static void note_requests(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    const struct resources *r = &role->res;
+    const struct facts *facts = plan->facts;
+    int64_t cpu = r->cpu_request_milli * role->replicas;
+    char have[DURATION_TEXT], want[DURATION_TEXT];
+
+    if (r->cpu_request_milli != QUANTITY_UNSET || r->memory_request != QUANTITY_UNSET)
+        note_add(ns, SEV_NOTE, "requests only count when a job is admitted: nothing is set aside");
+    if (cpu > facts->cpus * INT64_C(1000))
+        note_add(ns, SEV_WARNING, "%d × %s request %g cores, this machine has %d", role->replicas,
+                 role->name, (double)cpu / 1000, facts->cpus);
+    if (facts->memory && r->memory_request > facts->memory / role->replicas)
+        note_add(ns, SEV_WARNING, "%d × %s request %s of memory each, this machine has %s",
+                 role->replicas, role->name, bytes_text(r->memory_request, want),
+                 bytes_text(facts->memory, have));
+    if (r->gpu > 0)
+        note_add(ns, SEV_WARNING,
+                 "each %s asks for %lld GPU%s: none is made visible, "
+                 "CUDA_VISIBLE_DEVICES is empty",
+                 role->name, (long long)r->gpu, r->gpu == 1 ? "" : "s");
+}
+
+static const char *source_words(const struct env_entry *e)
+{
+    return e->source == ENV_SECRET ? "secret" : "config map";
+}
+
+static void note_env(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    for (size_t i = 0; i < role->n_env; i++) {
+        const struct env_entry *e = &role->env[i];
+
+        if (e->source == ENV_SECRET || e->source == ENV_CONFIG_MAP)
+            note_add(ns, SEV_WARNING, "%s comes from the %s %s: run refuses such a job", e->name,
+                     source_words(e), e->ref_name);
+        else if (e->source != ENV_LITERAL && !env_reference(ns->arena, plan, plan->replicas, e))
+            note_add(ns, SEV_WARNING, "%s comes from %s, which is not known here: it is empty",
+                     e->name, e->ref_key);
+    }
+    for (size_t i = 0; i < role->n_env_from; i++)
+        note_add(ns, SEV_WARNING, "variables come from the %s %s: run refuses such a job",
+                 source_words(&role->env_from[i]), role->env_from[i].ref_name);
+}
+
+void notes_collect(struct notes *ns, const struct plan *plan)
+{
+    static void (*const of_job[])(struct notes *, const struct plan *) = {note_mode, note_mpi,
+                                                                          note_slots};
+    static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
+        note_place, note_limits, note_requests, note_env};
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
+        of_job[i](ns, plan);
+    for (size_t k = 0; k < ARRAY_SIZE(of_role); k++)
+        for (size_t i = 0; i < plan->spec->n_roles; i++)
+            of_role[k](ns, plan, &plan->spec->roles[i]);
+}

@@ -1,0 +1,21 @@
+/* notes.h - what a person should know about a plan, collected while it is made. Internal to plan/. */
+#ifndef PLAN_NOTES_H
+#define PLAN_NOTES_H
+
+#include "plan/plan.h"
+
+struct notes {
+    struct arena *arena;
+    struct plan_note *v;
+    size_t n, cap;
+};
+
+/* Adds one sentence, without a full stop. A sentence that is there already is not repeated: roles
+ * often share what is said of them. */
+void note_add(struct notes *ns, enum severity severity, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Compares what the job asks for with what this machine has. The plan is complete but for notes. */
+void notes_collect(struct notes *ns, const struct plan *plan);
+
+#endif

@@ -1,0 +1,296 @@
+/* plan.c - from a spec to replicas, hosts, addresses and processes.
+ *
+ * Not here: the mpirun line and the hostfile (mpi.c), environments (env*.c), notes (notes.c).
+ */
+#include "plan/plan.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/strbuf.h"
+#include "doc/json.h"
+#include "plan/mpi.h"
+#include "plan/notes.h"
+
+#define FIRST_ADDRESS 0x7f010001u /* 127.1.0.1; replicas count on from there */
+
+const char *mpi_impl_words(enum mpi_impl impl)
+{
+    static const char *const words[] = {
+        [MPI_NOT_FOUND] = "no MPI",      [MPI_OPEN_MPI_4] = "Open MPI 4",
+        [MPI_OPEN_MPI_5] = "Open MPI 5", [MPI_HYDRA] = "MPICH (Hydra)",
+        [MPI_INTEL] = "Intel MPI",       [MPI_UNKNOWN] = "an unknown MPI",
+    };
+    return words[impl];
+}
+
+const char *origin_name(enum origin o)
+{
+    static const char *const names[] = {
+        [ORIGIN_JOB] = "job",       [ORIGIN_DIALECT] = "dialect", [ORIGIN_FRAMEWORK] = "framework",
+        [ORIGIN_MUSTER] = "muster", [ORIGIN_CALLER] = "caller",
+    };
+    return names[o];
+}
+
+/* --- names -------------------------------------------------------------------------------------- */
+
+static const char *host_of_role(struct arena *a, const struct job_spec *spec,
+                                const struct role *role, int32_t index)
+{
+    (void)spec;
+    return arena_printf(a, "%s-%d", role->name, index);
+}
+
+static const char *host_of_job(struct arena *a, const struct job_spec *spec,
+                               const struct role *role, int32_t index)
+{
+    if (role->kind == ROLE_LAUNCHER)
+        return arena_printf(a, "%s-%s", spec->name, role->name);
+    return arena_printf(a, "%s-%s-%d", spec->name, role->name, index);
+}
+
+/* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. */
+static const struct naming {
+    const char *dialect;
+    const char *(*host)(struct arena *a, const struct job_spec *spec, const struct role *role,
+                        int32_t index);
+} namings[] = {
+    {"t9k-mpi", host_of_job},
+    {NULL, host_of_role},
+};
+
+static const struct naming *naming_of(const struct job_spec *spec)
+{
+    const struct naming *n = namings;
+
+    while (n->dialect && !(spec->dialect && !strcmp(n->dialect, spec->dialect)))
+        n++;
+    return n;
+}
+
+/* --- replicas and processes --------------------------------------------------------------------- */
+
+struct builder {
+    struct arena *arena;
+    const struct job_spec *spec;
+    const struct facts *facts;
+    struct plan *plan;
+    struct replica *replicas;
+    struct process *processes;
+    struct notes notes;
+};
+
+static int64_t processes_per_replica(const struct role *role)
+{
+    return role->kind == ROLE_PLAIN ? role->slots : 1;
+}
+
+static int check_counts(const struct job_spec *spec, uint32_t *ret_replicas,
+                        uint32_t *ret_processes, struct err *e)
+{
+    int64_t replicas = 0, processes = 0, ranks = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        replicas += role->replicas;
+        processes += role->replicas * processes_per_replica(role);
+    }
+    if (replicas > LIMIT_REPLICAS)
+        return err_set(e, -EINVAL, "%lld replicas are more than the limit of %d",
+                       (long long)replicas, LIMIT_REPLICAS);
+    if (spec->framework == FRAMEWORK_MPI)
+        ranks = mpi_layout_of(spec).world;
+    if (processes > LIMIT_PROCESSES || ranks > LIMIT_PROCESSES)
+        return err_set(e, -EINVAL, "%lld processes are more than the limit of %d",
+                       (long long)(ranks > processes ? ranks : processes), LIMIT_PROCESSES);
+    *ret_replicas = (uint32_t)replicas;
+    *ret_processes = (uint32_t)processes;
+    return 0;
+}
+
+static void add_process(struct builder *b, const struct replica *rp, int32_t slot)
+{
+    const struct role *role = rp->role;
+    struct process *p = &b->processes[b->plan->n_processes];
+    bool is_rank = !b->spec->file;
+
+    *p = (struct process){
+        .id = b->plan->n_processes++,
+        .replica = rp->id,
+        .slot = slot,
+        .rank = is_rank ? rp->index * role->slots + slot : -1,
+        .argv = role->argv,
+        .shell = role->shell,
+    };
+    if (role->kind == ROLE_HOST)
+        p->log = "";
+    else if (is_rank)
+        p->log = arena_printf(b->arena, "%s.rank-%d.log", rp->name, p->rank);
+    else if (role->slots > 1)
+        p->log = arena_printf(b->arena, "%s.%d.log", rp->name, slot);
+    else
+        p->log = arena_printf(b->arena, "%s.log", rp->name);
+    if (role->kind == ROLE_LAUNCHER) {
+        b->plan->launcher = (int32_t)p->id;
+        if (!p->argv && !p->shell && b->spec->mpi)
+            p->argv = mpi_command(b->arena, b->spec, b->facts, &b->notes);
+    }
+}
+
+static int add_replica(struct builder *b, uint32_t role_index, int32_t index, struct err *e)
+{
+    const struct role *role = &b->spec->roles[role_index];
+    uint32_t id = b->plan->n_replicas++;
+    struct replica *rp = &b->replicas[id];
+    struct in_addr address = {.s_addr = htonl(FIRST_ADDRESS + id)};
+    char text[INET_ADDRSTRLEN];
+
+    *rp = (struct replica){
+        .id = id,
+        .name = arena_printf(b->arena, "%s-%d", role->name, index),
+        .role = role,
+        .role_index = role_index,
+        .index = index,
+        .host = naming_of(b->spec)->host(b->arena, b->spec, role, index),
+        .address = arena_strdup(b->arena, inet_ntop(AF_INET, &address, text, sizeof(text))),
+        .first_process = b->plan->n_processes,
+        .n_processes = (uint32_t)processes_per_replica(role),
+    };
+    if (strlen(rp->host) > LIMIT_NAME)
+        return err_set(e, -EINVAL, "the host name %s of %s is longer than %d characters", rp->host,
+                       rp->name, LIMIT_NAME);
+    for (uint32_t slot = 0; slot < rp->n_processes; slot++)
+        add_process(b, rp, (int32_t)slot);
+    return 0;
+}
+
+static int add_roles(struct builder *b, bool launchers, struct err *e)
+{
+    for (uint32_t i = 0; i < b->spec->n_roles; i++) {
+        const struct role *role = &b->spec->roles[i];
+
+        if ((role->kind == ROLE_LAUNCHER) != launchers)
+            continue;
+        for (int32_t index = 0; index < role->replicas; index++) {
+            int r = add_replica(b, i, index, e);
+
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* --- what is written for the job ---------------------------------------------------------------- */
+
+static const char *const *workdirs_of(struct arena *a, const struct job_spec *spec,
+                                      const struct facts *facts)
+{
+    const char **dirs = ARENA_ARRAY(a, const char *, spec->n_roles);
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const char *asked = spec->roles[i].workdir;
+
+        if (!spec->file)
+            dirs[i] = facts->caller_dir;
+        else if (!asked || !facts->workdir_ok[i])
+            dirs[i] = spec->dir;
+        else if (asked[0] == '/')
+            dirs[i] = asked;
+        else
+            dirs[i] = arena_printf(a, "%s/%s", spec->dir, asked);
+    }
+    return dirs;
+}
+
+static const char *hosts_text(struct arena *a, const struct plan *plan)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    strbuf_addstr(&sb, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        const struct replica *rp = &plan->replicas[i];
+
+        strbuf_addf(&sb, "%s %s", rp->address, rp->host);
+        if (strcmp(rp->host, rp->name) != 0)
+            strbuf_addf(&sb, " %s", rp->name);
+        strbuf_addch(&sb, '\n');
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static const char *peers_text(struct arena *a, const struct plan *plan)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&sb);
+
+    json_array(&j);
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        const struct replica *rp = &plan->replicas[i];
+
+        json_object(&j);
+        json_kv_str(&j, "replica", rp->name);
+        json_kv_str(&j, "role", rp->role->name);
+        json_kv_int(&j, "index", rp->index);
+        json_kv_str(&j, "host", rp->host);
+        json_kv_str(&j, "address", rp->address);
+        json_key(&j, "ports");
+        json_object(&j);
+        json_end(&j);
+        json_end(&j);
+    }
+    json_end(&j);
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static void plan_mpi(struct builder *b)
+{
+    struct plan *plan = b->plan;
+
+    plan->world = (int32_t)mpi_layout_of(b->spec).world;
+    plan->hostfile = mpi_hostfile(b->arena, plan);
+    /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
+    plan->rank_wrapper = !mpi_is_hydra(b->facts->mpi) || b->spec->mpi;
+}
+
+int plan_build(struct arena *a, const struct job_spec *spec, const struct facts *facts,
+               const struct plan **ret, struct err *e)
+{
+    struct plan *plan = ARENA_NEW(a, struct plan);
+    struct builder b = {
+        .arena = a, .spec = spec, .facts = facts, .plan = plan, .notes = {.arena = a}};
+    uint32_t n_replicas = 0, n_processes = 0;
+    int r = check_counts(spec, &n_replicas, &n_processes, e);
+
+    if (r < 0)
+        return r;
+    b.replicas = ARENA_ARRAY(a, struct replica, n_replicas);
+    b.processes = ARENA_ARRAY(a, struct process, n_processes);
+    *plan = (struct plan){
+        .spec = spec,
+        .facts = facts,
+        .replicas = b.replicas,
+        .processes = b.processes,
+        .launcher = -1,
+        .world = spec->file ? -1 : (int32_t)n_processes,
+        .master_port = facts->master_port,
+        .workdirs = workdirs_of(a, spec, facts),
+    };
+    r = add_roles(&b, true, e);
+    if (r >= 0)
+        r = add_roles(&b, false, e);
+    if (r < 0)
+        return r;
+    if (spec->framework == FRAMEWORK_MPI)
+        plan_mpi(&b);
+    plan->hosts_file = hosts_text(a, plan);
+    plan->peers_json = peers_text(a, plan);
+    notes_collect(&b.notes, plan);
+    plan->notes = b.notes.v;
+    plan->n_notes = b.notes.n;
+    *ret = plan;
+    return 0;
+}

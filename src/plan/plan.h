@@ -1,0 +1,127 @@
+/* plan.h - what will run where: a pure function of a spec and of facts about the machine.
+ *
+ * The plan names every replica, its host name and address, each process Muster itself starts, its
+ * command and, on demand, its environment with the origin of every value. No clock, no I/O: what
+ * has to be looked up (is there a directory? which MPI is it?) comes in as `struct facts`.
+ *
+ * The plan lives in an arena and is const. An environment is made per process when it is wanted
+ * (plan_env), because some families cost O(N) in each of N processes.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "spec/spec.h"
+
+enum mpi_impl {
+    MPI_NOT_FOUND,
+    MPI_OPEN_MPI_4, /* ORTE: orterun, orted */
+    MPI_OPEN_MPI_5, /* PRRTE: prterun, prted */
+    MPI_HYDRA,      /* MPICH's mpiexec.hydra */
+    MPI_INTEL,      /* Hydra's names, its own variables */
+    MPI_UNKNOWN,    /* something called mpirun that says neither */
+};
+const char *mpi_impl_words(enum mpi_impl impl); /* "Open MPI 4", "MPICH (Hydra)", … */
+
+/* Facts about this machine, collected before planning (engine/local/facts.c). */
+struct facts {
+    bool root;               /* effective uid 0 */
+    int cpus;
+    int64_t memory;          /* of the machine in bytes; 0 = not known */
+    const char *shim;        /* absolute path of muster-shim */
+    const char *isolation;   /* "names" */
+    const char *run_id;      /* of this run; explain: "RUN_ID" */
+    const char *run_dir;     /* absolute; explain: the place it would have, with "RUN_ID" in it */
+    const char *scratch_dir; /* short path for sockets and MPI session directories */
+    const char *caller_dir;  /* working directory of the caller */
+    const char *const *caller_env; /* environ; only the stated list is taken from it */
+    int master_port;         /* reserved port for `run -n`; 0 = none (explain shows 0 as "reserved at start") */
+    bool cgroup_limits;      /* limits can be enforced */
+    const char *cgroup_why;  /* if not: why, for a note */
+
+    /* mpi: only for FRAMEWORK_MPI */
+    enum mpi_impl mpi;
+    const char *mpirun;        /* absolute path found, or NULL */
+    const char *mpi_version;   /* "4.1.4" or NULL */
+    bool mpi_home_ok;          /* mpi->home/bin/mpirun exists and was used */
+    bool mpi_prefix_ok;        /* mpi->home/bin/orted (or prted) exists: --prefix may be passed */
+    const bool *workdir_ok;    /* per role of the spec: its workdir is a directory here */
+    int program_errno;         /* what the ranks run cannot be executed here: -ENOENT, -EACCES; 0 = it can */
+    bool sshd_ok;              /* mpi->sshd_path exists */
+    const char *sshd_found;    /* nearest existing sshd, or NULL */
+};
+
+struct process { /* a process that Muster starts itself; MPI ranks are not among them */
+    uint32_t id; /* index in plan->processes */
+    uint32_t replica; /* index in plan->replicas */
+    int32_t slot;     /* 0..slots-1 within the replica */
+    int32_t rank;     /* -1 unless it is a rank (run -n) */
+    const char *const *argv; /* NULL for a replica that only waits */
+    const char *shell;       /* at most one of argv and shell */
+    const char *log;         /* name below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
+};
+
+struct replica {
+    uint32_t id;
+    const char *name; /* "worker-2", "launcher-0" */
+    const struct role *role;
+    uint32_t role_index; /* index of role in the spec */
+    int32_t index;       /* within the role */
+    const char *host;    /* "mpi-example-worker-2" */
+    const char *address; /* "127.1.0.4" */
+    uint32_t first_process, n_processes;
+};
+
+enum origin { ORIGIN_JOB, ORIGIN_DIALECT, ORIGIN_FRAMEWORK, ORIGIN_MUSTER, ORIGIN_CALLER };
+const char *origin_name(enum origin o);
+
+struct env_value {
+    const char *name, *value;
+    enum origin origin;
+    const char *why; /* the reason of a default of Muster's own, or NULL */
+};
+
+struct plan_note {
+    enum severity severity; /* warning or note */
+    const char *message;
+};
+
+struct plan {
+    const struct job_spec *spec;
+    const struct facts *facts;
+    const struct replica *replicas; /* launcher first, then roles in file order */
+    uint32_t n_replicas;
+    const struct process *processes;
+    uint32_t n_processes;
+    int32_t launcher; /* process id of the launcher, -1 if there is none */
+    int32_t world;    /* number of ranks expected, -1 if not known */
+    int32_t master_port;
+    const char *const *workdirs; /* per role: the directory used */
+    const char *hosts_file;        /* text of the private /etc/hosts */
+    const char *hostfile;          /* text in the implementation's format, or NULL */
+    const char *peers_json;        /* CONTRACTS §5 MUSTER_PEERS */
+    bool rank_wrapper;   /* ranks are started through the shim */
+    const struct plan_note *notes;
+    size_t n_notes;
+};
+
+/* Builds the plan. -EINVAL with e set if the job cannot be planned (too many replicas, no command).
+ * spec and facts must outlive the plan. */
+int plan_build(struct arena *a, const struct job_spec *spec, const struct facts *facts,
+               const struct plan **ret, struct err *e);
+
+/* The environment of one process, in a stable order, each name once. ENV_SECRET values are "***" if
+ * masked. A later origin of this list wins over an earlier one: caller, muster's defaults for MPI
+ * (overridable, so weaker than the job's), framework, dialect, job; CONTRACTS §5 names always win. */
+size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool masked,
+                const struct env_value **ret);
+
+/* Names below the run directory that the engine writes before anything starts. */
+#define PLAN_HOSTFILE "hostfile"
+#define PLAN_PEERS "peers.json"
+/* Below the scratch directory, because Open MPI splits its agents' paths at spaces. */
+#define PLAN_BIN "bin"                  /* first in PATH: ssh, rsh -> the shim */
+#define PLAN_RANK_WRAPPER "muster-rank" /* in PLAN_BIN -> the shim */
+
+#endif

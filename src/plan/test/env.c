@@ -1,0 +1,139 @@
+/* env.c - whose value a process sees: origins, overriding, and a kubelet's references. */
+#include "plan/test/seed.h"
+
+enum { LAUNCHER = 0, WORKER_1 = 2 }; /* processes of the example */
+
+static void test_origins(void)
+{
+    struct seed s;
+
+    seed_init(&s);
+    is_str(seed_env(&s, WORKER_1, "MUSTER_JOB"), "mpi-example (muster)", "job");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_ROLE"), "worker (muster)", "role");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_INDEX"), "1 (muster)", "index");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_HOST"), "mpi-example-worker-1 (muster)", "host");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_ATTEMPT"), "1 (muster)", "attempt");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_PEERS"), "/run/ID/peers.json (muster)", "peers");
+    is_str(seed_env(&s, WORKER_1, "HOME"), "/home/u (caller)", "the stated part of the caller's");
+    is_str(seed_env(&s, WORKER_1, "SECRET"), NULL, "and nothing else of it");
+    is_str(seed_env(&s, LAUNCHER, "PATH"), "/tmp/ID/bin:/usr/local/bin:/usr/bin:/bin (muster)",
+           "PATH");
+    is_str(seed_env(&s, LAUNCHER, "LD_LIBRARY_PATH"), " (muster)", "set, even if empty");
+    arena_free(s.arena);
+}
+
+static void test_defaults(void)
+{
+    struct seed s;
+
+    seed_init(&s);
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_plm_rsh_agent"), "/tmp/ID/bin/ssh (muster)", "agent");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_fork_agent"), "/tmp/ID/bin/muster-rank (muster)",
+           "wrapper");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_tmpdir_base"), "/tmp/ID (muster)", "sessions");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_mpi_yield_when_idle"), "1 (muster)", "15 > 2: yield");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_ALLOW_RUN_AS_ROOT"), "1 (muster)", "root");
+    is_str(seed_env(&s, LAUNCHER, "HYDRA_IFACE"), NULL, "nothing of Hydra");
+    s.facts.root = false;
+    s.facts.cpus = 15;
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_mpi_yield_when_idle"), NULL, "enough cores");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_ALLOW_RUN_AS_ROOT"), NULL, "not root");
+    s.facts.mpi = MPI_HYDRA;
+    is_str(seed_env(&s, LAUNCHER, "HYDRA_HOST_FILE"), "/run/ID/hostfile (muster)", "Hydra's");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_plm_rsh_agent"), NULL, "nothing of Open MPI");
+    s.facts.mpi = MPI_OPEN_MPI_5;
+    is_str(seed_env(&s, LAUNCHER, "PRTE_MCA_prte_fork_agent"), "/tmp/ID/bin/muster-rank (muster)",
+           "Open MPI 5's");
+    arena_free(s.arena);
+}
+
+static void test_overriding(void)
+{
+    static const char *const caller[] = {"OMPI_MCA_oob_tcp_if_include=eth0",
+                                         "CONDA_PREFIX=/c",
+                                         "OMPI_MCA_unknown=1",
+                                         "PATH=/p",
+                                         "https_proxy=x",
+                                         NULL};
+    static const struct env_entry job[] = {
+        {.name = "OMPI_MCA_oob_tcp_if_include", .value = "eth1"},
+        {.name = "MUSTER_JOB", .value = "mine"},
+        {.name = "MUSTER_OTHER", .value = "mine"},
+        {.name = "PATH", .value = "/job/bin"},
+    };
+    static const char *const args[] = {
+        "--mca", "odls_base_num_threads", "4", "-mca", "btl_tcp_if_exclude", "eth9", NULL};
+    struct seed s;
+
+    seed_init(&s);
+    s.facts.caller_env = caller;
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_oob_tcp_if_include"), "eth0 (caller)",
+           "the caller wins over a default");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_unknown"), NULL, "only where there is a default");
+    is_str(seed_env(&s, LAUNCHER, "CONDA_PREFIX"), "/c (caller)", "a pattern of the stated list");
+    is_str(seed_env(&s, LAUNCHER, "https_proxy"), "x (caller)", "a proxy");
+    s.roles[0].env = job;
+    s.roles[0].n_env = ARRAY_SIZE(job);
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_oob_tcp_if_include"), "eth1 (job)",
+           "the job wins over both");
+    is_str(seed_env(&s, LAUNCHER, "MUSTER_JOB"), "mpi-example (muster)", "but not over our names");
+    is_str(seed_env(&s, LAUNCHER, "MUSTER_OTHER"), "mine (job)", "others of the kind are its own");
+    is_str(seed_env(&s, LAUNCHER, "PATH"), "/tmp/ID/bin:/usr/local/bin:/job/bin (job)", "PATH");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_btl_tcp_if_include"), "lo (muster)", "loopback");
+    s.mpi.extra_args = args;
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_odls_base_num_threads"), NULL,
+           "a parameter of the command line is left to it");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_btl_tcp_if_include"), NULL,
+           "no include list beside an exclude list");
+    arena_free(s.arena);
+}
+
+static void test_references(void)
+{
+    static const struct env_entry job[] = {
+        {.name = "A", .value = "1"},
+        {.name = "B", .value = "$(A)-$(LATER)-$$(A)-$A-$(open-$"},
+        {.name = "LATER", .value = "2"},
+        {.name = "WHO", .value = "$(MUSTER_INDEX)$(HOME)"},
+        {.name = "POD", .source = ENV_FIELD, .ref_key = "metadata.name"},
+        {.name = "IP", .source = ENV_FIELD, .ref_key = "status.podIP"},
+        {.name = "NS", .source = ENV_FIELD, .ref_key = "metadata.namespace"},
+        {.name = "ODD", .source = ENV_FIELD, .ref_key = "status.odd"},
+        {.name = "CPU", .source = ENV_RESOURCE, .ref_key = "limits.cpu"},
+        {.name = "MILLI", .source = ENV_RESOURCE, .ref_key = "limits.cpu", .ref_name = "1m"},
+        {.name = "MI", .source = ENV_RESOURCE, .ref_key = "limits.memory", .ref_name = "1Mi"},
+        {.name = "CPUS", .source = ENV_RESOURCE, .ref_key = "requests.cpu"},
+        {.name = "KEY", .source = ENV_SECRET, .ref_name = "s", .ref_key = "k"},
+        {.name = "MAP", .source = ENV_CONFIG_MAP, .ref_name = "m", .ref_key = "k"},
+    };
+    struct seed s;
+
+    seed_init(&s);
+    s.roles[1].env = job;
+    s.roles[1].n_env = ARRAY_SIZE(job);
+    s.roles[1].res.cpu_limit_milli = 100;
+    s.roles[1].res.memory_limit = (INT64_C(64) << 20) + 1;
+    is_str(seed_env(&s, WORKER_1, "B"), "1-$(LATER)-$(A)-$A-$(open-$ (job)", "references");
+    is_str(seed_env(&s, WORKER_1, "WHO"), "1$(HOME) (job)", "to Muster's names, not the caller's");
+    is_str(seed_env(&s, WORKER_1, "POD"), "mpi-example-worker-1 (job)", "metadata.name");
+    is_str(seed_env(&s, WORKER_1, "IP"), "127.1.0.3 (job)", "status.podIP");
+    is_str(seed_env(&s, WORKER_1, "NS"), "default (job)", "metadata.namespace");
+    is_str(seed_env(&s, WORKER_1, "ODD"), " (job)", "an unknown field is empty");
+    has(seed_notes(&s), "warning: ODD comes from status.odd, which is not known here", "and told");
+    is_str(seed_env(&s, WORKER_1, "CPU"), "1 (job)", "a tenth of a core, rounded up");
+    is_str(seed_env(&s, WORKER_1, "MILLI"), "100 (job)", "with a divisor");
+    is_str(seed_env(&s, WORKER_1, "MI"), "65 (job)", "memory, rounded up");
+    is_str(seed_env(&s, WORKER_1, "CPUS"), "2 (job)", "not said: the machine");
+    is_str(seed_env(&s, WORKER_1, "KEY"), "*** (job)", "a secret is masked");
+    is_str(seed_env(&s, WORKER_1, "MAP"), NULL, "a config map is not there");
+    arena_free(s.arena);
+}
+
+int main(void)
+{
+    test_origins();
+    test_defaults();
+    test_overriding();
+    test_references();
+    return tap_done();
+}

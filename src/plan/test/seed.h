@@ -1,0 +1,124 @@
+/* seed.h - the example job as a spec made by hand, and facts about a machine: what the tests of this
+ * room start from. A test changes what it is about before it plans.
+ */
+#ifndef PLAN_TEST_SEED_H
+#define PLAN_TEST_SEED_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/tap.h"
+#include "plan/plan.h"
+
+struct seed {
+    struct arena *arena;
+    struct role roles[2]; /* launcher, worker */
+    struct mpi_spec mpi;
+    struct job_spec spec;
+    struct facts facts;
+};
+
+static const char *const seed_args[] = {
+    "-N",   "3", "--enable-recovery", "--max-restarts", "100", "--allow-run-as-root", "-bind-to",
+    "none", NULL};
+static const char *const seed_program[] = {"./random_walk", "20", "40", "2", NULL};
+static const struct env_entry seed_mca[] = {{.name = "btl", .value = "^openib"}};
+static const char *const seed_environ[] = {"PATH=/usr/bin:/bin", "HOME=/home/u", "SECRET=s", NULL};
+static const bool seed_workdirs[] = {true, true};
+
+static inline void seed_init(struct seed *s)
+{
+    *s = (struct seed){
+        .arena = arena_new(),
+        .roles = {{.name = "launcher", .kind = ROLE_LAUNCHER, .replicas = 1, .slots = 1},
+                  {.name = "worker", .kind = ROLE_HOST, .replicas = 5, .slots = 3}},
+        .mpi = {.home = "/usr/local",
+                .mca = seed_mca,
+                .n_mca = 1,
+                .extra_args = seed_args,
+                .program = seed_program,
+                .recovery = true,
+                .sshd_path = "/usr/sbin/sshd"},
+        .spec = {.name = "mpi-example",
+                 .dialect = "t9k-mpi",
+                 .framework = FRAMEWORK_MPI,
+                 .file = "mpi-example.yaml",
+                 .dir = "/jobs",
+                 .n_roles = 2,
+                 .priority = -1},
+        .facts = {.root = true,
+                  .cpus = 2,
+                  .isolation = "names",
+                  .run_id = "ID",
+                  .run_dir = "/run/ID",
+                  .scratch_dir = "/tmp/ID",
+                  .caller_dir = "/here",
+                  .caller_env = seed_environ,
+                  .cgroup_limits = true,
+                  .mpi = MPI_OPEN_MPI_4,
+                  .mpirun = "/usr/local/bin/mpirun",
+                  .mpi_version = "4.1.4",
+                  .mpi_home_ok = true,
+                  .mpi_prefix_ok = true,
+                  .workdir_ok = seed_workdirs,
+                  .sshd_ok = true},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(s->roles); i++) {
+        s->roles[i].res = RESOURCES_UNSET;
+        s->roles[i].workdir = "/usr/local/code";
+    }
+    s->spec.roles = s->roles;
+    s->spec.mpi = &s->mpi;
+}
+
+static inline const struct plan *seed_plan(struct seed *s)
+{
+    const struct plan *plan = NULL;
+    struct err e;
+
+    if (!ok(plan_build(s->arena, &s->spec, &s->facts, &plan, &e) == 0, "it can be planned")) {
+        tap_diag("%s", e.text);
+        exit(tap_done());
+    }
+    return plan;
+}
+
+/* The launcher's command as one line. */
+static inline const char *seed_line(struct seed *s)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const struct plan *plan = seed_plan(s);
+    const char *const *argv = plan->processes[plan->launcher].argv;
+
+    for (size_t i = 0; argv[i]; i++)
+        strbuf_addf(&sb, "%s%s", i ? " " : "", argv[i]);
+    return arena_strndup(s->arena, sb.buf, sb.len);
+}
+
+/* "note: …\nwarning: …\n" */
+static inline const char *seed_notes(struct seed *s)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const struct plan *plan = seed_plan(s);
+
+    for (size_t i = 0; i < plan->n_notes; i++)
+        strbuf_addf(&sb, "%s: %s\n", plan->notes[i].severity == SEV_NOTE ? "note" : "warning",
+                    plan->notes[i].message);
+    return arena_strndup(s->arena, sb.buf, sb.len);
+}
+
+/* "value (origin)" of a variable of a process, or NULL. */
+static inline const char *seed_env(struct seed *s, uint32_t process, const char *name)
+{
+    const struct plan *plan = seed_plan(s);
+    const struct env_value *v;
+    size_t n = plan_env(s->arena, plan, process, true, &v);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(v[i].name, name))
+            return arena_printf(s->arena, "%s (%s)", v[i].value, origin_name(v[i].origin));
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* tail.c - reads a log backwards, bounded. */
+#include "run/tail.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/strbuf.h"
+
+/* Where the last LIMIT_TAIL_LINES lines of the text begin. */
+static size_t last_lines(const char *text, size_t n)
+{
+    size_t lines = 0;
+
+    while (n > 0) {
+        if (text[n - 1] == '\n' && ++lines > LIMIT_TAIL_LINES)
+            return n;
+        n--;
+    }
+    return 0;
+}
+
+void log_tail(int logs_fd, const char *name, struct strvec *ret)
+{
+    char buf[LIMIT_TAIL_BYTES];
+    struct stat st;
+    auto_close int fd = openat(logs_fd, name, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return;
+    off_t from = st.st_size > (off_t)sizeof(buf) ? st.st_size - (off_t)sizeof(buf) : 0;
+    ssize_t got = pread(fd, buf, sizeof(buf), from);
+    size_t n = got > 0 ? (size_t)got : 0;
+    while (n > 0 && buf[n - 1] == '\n')
+        n--;
+    for (size_t at = last_lines(buf, n); at < n;) {
+        const char *nl = memchr(buf + at, '\n', n - at);
+        size_t len = nl ? (size_t)(nl - (buf + at)) : n - at;
+        auto_strbuf struct strbuf line = STRBUF_INIT;
+        strbuf_add_escaped(&line, buf + at, len > 0 && buf[at + len - 1] == '\r' ? len - 1 : len);
+        strvec_push(ret, line.buf);
+        at += len + 1;
+    }
+}

@@ -1,0 +1,11 @@
+/* tail.h - the last lines of a log, made harmless for a terminal and a report. */
+#ifndef RUN_TAIL_H
+#define RUN_TAIL_H
+
+#include "base/strvec.h"
+
+/* At most LIMIT_TAIL_LINES lines from the last LIMIT_TAIL_BYTES bytes, control characters escaped.
+ * A log that is missing or empty gives none. */
+void log_tail(int logs_fd, const char *name, struct strvec *ret);
+
+#endif

@@ -1,0 +1,164 @@
+/* agent.c - the rsh agent: looks like ssh, runs the command inside a replica of this run.
+ *
+ * mpirun and mpiexec.hydra call it as they would call ssh. Their command is started by the supervisor,
+ * with our stdin, stdout and stderr; we wait and end as it ended. A host that is no replica goes to
+ * the real ssh. Being killed needs no care: the supervisor sees the connection close.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "shim/forward.h"
+#include "shim/packet.h"
+#include "shim/roles.h"
+
+#define SSH_FLAGS "46AaCfGgKkMNnqsTtVvXxYy"
+#define SSH_WITH_ARGUMENT "BbcDEeFIiJLlmOopQRSWw"
+
+enum { SSH_FAILED = 255 };
+
+struct call {
+    const char *host; /* without the user; NULL if there is none */
+    struct strbuf command;
+    bool no_stdin; /* -n */
+};
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/* One word of options. Returns how many words it took, 0 if it is none. */
+static int skip_options(char **argv, struct call *call)
+{
+    const char *p = argv[0];
+
+    if (*p != '-' || !p[1])
+        return 0;
+    while (*++p) {
+        if (strchr(SSH_WITH_ARGUMENT, *p))
+            return p[1] || !argv[1] ? 1 : 2; /* -p22 or -p 22 */
+        if (!strchr(SSH_FLAGS, *p))
+            return 1; /* ssh would complain; we need to know nothing of it */
+        call->no_stdin |= *p == 'n';
+    }
+    return 1;
+}
+
+/* As ssh does it: options may stand before and after the host; then all is the command. */
+static void parse(char **argv, struct call *call)
+{
+    int n;
+
+    for (argv++; *argv; argv += n) {
+        n = skip_options(argv, call);
+        if (n == 0 && call->host)
+            break;
+        if (n == 0) {
+            const char *at = strrchr(*argv, '@');
+
+            call->host = at ? at + 1 : *argv;
+            n = 1;
+        }
+    }
+    for (; *argv; argv++) {
+        if (call->command.len)
+            strbuf_addch(&call->command, ' ');
+        strbuf_addstr(&call->command, *argv);
+    }
+    if (!call->command.len) {
+        const char *shell = getenv("SHELL");
+
+        strbuf_addstr(&call->command, shell && *shell ? shell : "/bin/sh");
+    }
+}
+
+/* --- the real ssh ----------------------------------------------------------------------------- */
+
+static bool is_ourselves(const char *path)
+{
+    struct stat self, other;
+
+    return stat("/proc/self/exe", &self) == 0 && stat(path, &other) == 0 &&
+           self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+}
+
+/* Becomes the next program of our name in PATH that is not ourselves. */
+static int real_ssh(char **argv, const struct call *call)
+{
+    const char *path = getenv("PATH"), *name = basename(argv[0]), *end;
+    char file[PATH_MAX];
+
+    if (strcmp(name, "agent") == 0)
+        name = "ssh";
+    for (const char *dir = path ? path : "/usr/bin:/bin"; *dir; dir = *end ? end + 1 : end) {
+        end = strchrnul(dir, ':');
+        if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)(end - dir), dir, name) <
+                sizeof(file) &&
+            !is_ourselves(file))
+            execv(file, argv);
+    }
+    fprintf(stderr, "muster-shim: %s is no host of this job, and there is no other %s in PATH\n",
+            call->host ? call->host : "(none)", name);
+    return SSH_FAILED;
+}
+
+/* --- the call --------------------------------------------------------------------------------- */
+
+static int send_run(int sock, const struct call *call)
+{
+    const char *mark = getenv("MUSTER_FORWARD"); /* we are ourselves an agent's command */
+    bool forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(getppid());
+    auto_close int null_fd = call->no_stdin ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    int fds[3] = {null_fd >= 0 ? null_fd : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_AGENT_RUN);
+
+    wire_put_str(&frame, call->host);
+    wire_put_str(&frame, call->command.buf);
+    wire_put_u32(&frame, forward);
+    wire_frame_end(&frame, begin);
+    return packet_send(sock, &frame, fds, 3);
+}
+
+/* The exit code, or -ENOENT if the host is no replica. */
+static int run(int sock, const struct call *call)
+{
+    char buf[64];
+    struct packet p;
+    int r = send_run(sock, call), status;
+
+    while (r == 0) {
+        r = packet_receive(sock, buf, sizeof(buf), &p);
+        if (r == 0 && p.type == WIRE_AGENT_NO_HOST)
+            return -ENOENT;
+        if (r == 0 && p.type == WIRE_AGENT_EXITED) {
+            status = (int)wire_get_u32(&p.body);
+            return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        }
+    }
+    fprintf(stderr, "muster-shim: cannot run a command on %s: %s\n", call->host, strerror(-r));
+    return SSH_FAILED;
+}
+
+int agent_main(int argc, char **argv)
+{
+    struct call call = {.command = STRBUF_INIT};
+    auto_close int sock = -1;
+    int r = -ENOENT;
+
+    (void)argc;
+    parse(argv, &call);
+    if (call.host)
+        sock = packet_connect_run();
+    if (sock >= 0)
+        r = run(sock, &call);
+    if (r == -ENOENT)
+        r = real_ssh(argv, &call);
+    strbuf_release(&call.command);
+    return r;
+}

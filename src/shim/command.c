@@ -1,0 +1,137 @@
+/* command.c - what an rsh agent runs inside a replica: a shell command with the replica's
+ * environment and the agent's own stdin, stdout and stderr.
+ *
+ * When the agent goes away first, its command is killed with its process group, as sshd does it with
+ * a session; what has made itself a daemon (orted does) stays.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "shim/server.h"
+
+struct command {
+    struct child child;    /* first */
+    struct client *client; /* NULL: the agent is gone */
+};
+
+static void answer(struct client *c, enum wire_type type)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+
+    wire_frame_end(&frame, wire_frame_begin(&frame, type));
+    (void)packet_send(c->fd, &frame, NULL, 0); /* else it is gone: we shall see */
+}
+
+static void answer_exited(struct client *c, int status)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_AGENT_EXITED);
+
+    wire_put_u32(&frame, (uint32_t)status);
+    wire_frame_end(&frame, begin);
+    (void)packet_send(c->fd, &frame, NULL, 0);
+}
+
+static void command_ended(struct shim *s, struct child *child, int status, int64_t max_rss)
+{
+    struct command *cmd = (struct command *)child;
+
+    (void)s;
+    (void)max_rss;
+    if (cmd->client) {
+        cmd->client->command = NULL;
+        answer_exited(cmd->client, status);
+    }
+    free(cmd);
+}
+
+void command_abandoned(struct shim *s, struct client *c)
+{
+    (void)s;
+    (void)kill(-c->command->child.pid, SIGKILL);
+    c->command->client = NULL;
+    c->command = NULL;
+}
+
+/* A replica is meant by its host name, with or without a domain, or by its own name. */
+static struct replica *find_replica(const struct shim *s, const char *host)
+{
+    size_t n = strcspn(host, ".");
+
+    for (uint32_t i = 0; i < s->n_replicas; i++) {
+        struct replica *r = &s->replicas[i];
+
+        if (strcmp(r->host, host) == 0 || strcmp(r->name, host) == 0 ||
+            (strncmp(r->host, host, n) == 0 && r->host[n] == '\0'))
+            return r;
+    }
+    return NULL;
+}
+
+/* The replica's environment and the mark that tells rank wrappers what the agent found out. */
+static const char **command_env(const struct replica *r, bool forward)
+{
+    const char **v;
+    size_t n = 0;
+
+    while (r->env[n])
+        n++;
+    v = xmalloc((n + 2) * sizeof(*v));
+    memcpy(v, r->env, n * sizeof(*v));
+    v[n] = forward ? "MUSTER_FORWARD=1" : "MUSTER_FORWARD=0";
+    v[n + 1] = NULL;
+    return v;
+}
+
+static int start(struct shim *s, struct client *c, struct replica *r, const char *text,
+                 bool forward, const int fds[3])
+{
+    const char *argv[] = {"/bin/sh", "-c", text, NULL};
+    auto_free const char **env = command_env(r, forward);
+    struct spawn sp = {
+        .replica = r, .cwd = r->cwd, .argv = argv, .env = env, .fds = {fds[0], fds[1], fds[2]}};
+    struct err e = {0};
+    struct command *cmd;
+    pid_t pid;
+
+    if (spawn_process(s, &sp, &pid, &e) < 0) {
+        dprintf(fds[2], "muster-shim: cannot run a command in %s: %s: %s\n", r->name, e.text,
+                strerror(-e.code));
+        return e.code;
+    }
+    cmd = xcalloc(1, sizeof(*cmd));
+    cmd->child = (struct child){.pid = pid, .replica = r, .ended = command_ended};
+    cmd->client = c;
+    c->command = cmd;
+    child_add(s, &cmd->child);
+    return 0;
+}
+
+int command_run(struct shim *s, struct client *c, struct packet *p)
+{
+    enum { SSH_FAILED = 255 << 8 }; /* the status ssh has when it could not run the command */
+    const char *host = wire_get_str(&p->body), *text = wire_get_str(&p->body);
+    bool forward = wire_get_u32(&p->body);
+    struct replica *r;
+
+    if (!wire_done(&p->body) || p->n_fds != 3 || c->command || c->rank)
+        return -EPROTO;
+    r = find_replica(s, host);
+    if (!r) {
+        answer(c, WIRE_AGENT_NO_HOST);
+        return 0;
+    }
+    answer(c, WIRE_AGENT_RAN);
+    if (!r->waits && r->n_main == 0) {
+        dprintf(p->fds[2], "muster-shim: %s is not running\n", r->name);
+        answer_exited(c, SSH_FAILED);
+    } else if (start(s, c, r, text, forward, p->fds) < 0) {
+        answer_exited(c, SSH_FAILED);
+    }
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* group.h - limits by control group: one group per replica that has a limit.
+ *
+ * Groups are made below the caller's own, never elsewhere, and removed at the end. Where that is not
+ * allowed the job runs without its limits and a note says so.
+ */
+#ifndef SHIM_GROUP_H
+#define SHIM_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct group;
+struct shim;
+
+struct oom {
+    bool killed;         /* by the kernel, because the group's memory was used up */
+    int64_t limit, peak; /* bytes; -1 = unknown */
+};
+
+/* Makes the groups that the replicas' limits ask for. */
+void groups_make(struct shim *s);
+void groups_remove(struct shim *s);
+/* The directories made, NULL-terminated, or NULL. */
+const char *const *groups_dirs(const struct shim *s);
+
+/* Moves the calling process into the group (NULL: nothing to do). System calls only: it is called
+ * between clone() and exec. 0 or -1 with errno. */
+int group_join(const struct group *g);
+
+/* Was it memory that ended a process of the group with this wait status? NULL: no, no limit. */
+struct oom group_oom(struct group *g, int status);
+
+#endif

@@ -1,0 +1,51 @@
+/* main.c - muster-shim's roles, by the name it is called by or by its first argument.
+ *
+ *     muster-shim supervise      stays with a job's processes (started by muster alone)
+ *     ssh, rsh                   the rsh agent: runs a command inside a replica
+ *     muster-rank                wraps one MPI rank
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "shim/roles.h"
+
+static const struct role {
+    const char *name; /* of the program, or its first argument */
+    int (*main)(int argc, char **argv);
+} roles[] = {
+    {"supervise", supervise_main}, {"agent", agent_main},      {"ssh", agent_main},
+    {"rsh", agent_main},           {"muster-rank", rank_main}, {"rank", rank_main},
+};
+
+static const struct role *find_role(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+        if (strcmp(roles[i].name, name) == 0)
+            return &roles[i];
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "muster-shim: this program is started by muster\n";
+    const struct role *role;
+
+    if (getauxval(AT_SECURE) || argc < 1)
+        return 2;
+    role = find_role(basename(argv[0]));
+    if (!role && argc > 1) {
+        role = find_role(argv[1]);
+        argc--;
+        argv++;
+    }
+    if (!role) {
+        (void)io_write_all(STDERR_FILENO, usage, sizeof(usage) - 1);
+        return 2;
+    }
+    return role->main(argc, argv);
+}

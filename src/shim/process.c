@@ -1,0 +1,238 @@
+/* process.c - a main process: from SPAWN to EXITED, and the replica that only waits. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "shim/group.h"
+#include "shim/shim.h"
+
+struct process {
+    struct child child; /* first */
+    struct output *output;
+};
+
+struct request { /* the body of WIRE_SPAWN; strings are the link's */
+    uint32_t process, flags;
+    struct replica *replica;
+    const char *cwd, *log;
+    const char **argv, **env;
+};
+
+/* --- what muster is told ---------------------------------------------------------------------- */
+
+static void send_started(struct shim *s, uint32_t process, pid_t pid)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_STARTED);
+
+    wire_put_u32(out, process);
+    wire_put_u32(out, (uint32_t)pid);
+    wire_put_i64(out, clock_real());
+    wire_frame_end(out, frame);
+}
+
+static void send_failed(struct shim *s, uint32_t process, const struct err *e)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_SPAWN_FAILED);
+
+    wire_put_u32(out, process);
+    wire_put_u32(out, (uint32_t)e->code);
+    wire_put_str(out, e->text);
+    wire_put_i64(out, clock_real());
+    wire_frame_end(out, frame);
+}
+
+static void send_exited(struct shim *s, uint32_t process, int status, ns_t at, int64_t max_rss,
+                        const struct oom *oom)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_EXITED);
+
+    wire_put_u32(out, process);
+    wire_put_u32(out, (uint32_t)status);
+    wire_put_i64(out, at);
+    wire_put_i64(out, max_rss);
+    wire_put_u32(out, oom->killed);
+    wire_put_i64(out, oom->limit);
+    wire_put_i64(out, oom->peak);
+    wire_frame_end(out, frame);
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+static void process_ended(struct shim *s, struct child *c, int status, int64_t max_rss)
+{
+    struct process *p = (struct process *)c;
+    struct replica *r = c->replica;
+    struct oom oom = group_oom(r->group, status);
+    ns_t at = clock_real();
+    char number[16];
+
+    output_detach(s, p->output);
+    snprintf(number, sizeof(number), "%u", c->process);
+    shim_record(s, at, r->name, number, status);
+    send_exited(s, c->process, status, at, max_rss, &oom);
+    if (--r->n_main == 0)
+        replica_condemn(s, r);
+    free(p);
+}
+
+void process_waiting_ended(struct shim *s, struct replica *r)
+{
+    struct oom none = group_oom(NULL, 0);
+
+    if (!r->waits)
+        return;
+    r->waits = false;
+    send_exited(s, r->waiting_process, 0, clock_real(), 0, &none);
+}
+
+/* --- its start -------------------------------------------------------------------------------- */
+
+/* The replica's first process says what an agent's command finds there. One block holds the array
+ * and its strings. */
+static const char **copy_env(const char **env)
+{
+    size_t n = 0, bytes = 0;
+    const char **copy;
+    char *text;
+
+    for (; env[n]; n++)
+        bytes += strlen(env[n]) + 1;
+    copy = xmalloc((n + 1) * sizeof(*copy) + bytes);
+    text = (char *)(copy + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = text;
+        text = stpcpy(text, env[i]) + 1;
+    }
+    copy[n] = NULL;
+    return copy;
+}
+
+/* Where its output goes says to a rank wrapper whether mpirun writes there too: see rank.c. */
+static const char **with_stdout(const char **env, int pipe_fd, char text[64])
+{
+    struct stat st = {0};
+    const char **v;
+    size_t n = 0;
+
+    while (env[n])
+        n++;
+    v = xmalloc((n + 2) * sizeof(*v));
+    memcpy(v, env, n * sizeof(*v));
+    (void)fstat(pipe_fd, &st);
+    snprintf(text, 64, "MUSTER_STDOUT=pipe:[%llu]", (unsigned long long)st.st_ino);
+    v[n] = text;
+    v[n + 1] = NULL;
+    return v;
+}
+
+static int start(struct shim *s, const struct request *rq, struct err *e)
+{
+    char text[64];
+    int pipe_fds[2], r;
+    struct process *p;
+    auto_close int log_fd = -1, read_end = -1, write_end = -1;
+    auto_free const char **env = NULL;
+    struct spawn sp;
+    pid_t pid;
+
+    log_fd = output_open_log(s, rq->log);
+    if (log_fd < 0)
+        return err_set(e, log_fd, "open log %s", rq->log);
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+        return err_set(e, -errno, "pipe");
+    read_end = pipe_fds[0];
+    write_end = pipe_fds[1];
+    (void)fcntl(read_end, F_SETFL, O_NONBLOCK);
+    env = with_stdout(rq->env, write_end, text);
+    sp = (struct spawn){
+        .replica = rq->replica,
+        .cwd = rq->cwd,
+        .argv = rq->argv,
+        .env = env,
+        .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
+    };
+    r = spawn_process(s, &sp, &pid, e);
+    if (r < 0)
+        return r;
+    p = xcalloc(1, sizeof(*p));
+    p->child = (struct child){
+        .pid = pid,
+        .replica = rq->replica,
+        .is_main = true,
+        .process = rq->process,
+        .ended = process_ended,
+    };
+    p->output = output_new(s, TAKE_FD(read_end), TAKE_FD(log_fd), rq->log);
+    child_add(s, &p->child);
+    rq->replica->n_main++;
+    send_started(s, rq->process, pid);
+    return 0;
+}
+
+static int wait_inside(struct shim *s, const struct request *rq)
+{
+    rq->replica->waits = true;
+    rq->replica->waiting_process = rq->process;
+    send_started(s, rq->process, 0);
+    return 0;
+}
+
+/* A test's fault point: the named replica never answers. */
+static bool is_mute(const struct replica *r)
+{
+#ifdef MUSTER_FAULTS
+    const char *fault = getenv("MUSTER_FAULT");
+
+    return fault && strncmp(fault, "gate:", 5) == 0 && strcmp(fault + 5, r->name) == 0;
+#else
+    (void)r;
+    return false;
+#endif
+}
+
+static void begin(struct shim *s, const struct request *rq)
+{
+    struct err e = {0};
+    int r;
+
+    if (is_mute(rq->replica))
+        return;
+    r = replica_open(s, rq->replica, &e);
+    if (r == 0 && !rq->replica->env) {
+        rq->replica->env = copy_env(rq->env);
+        rq->replica->cwd = xstrdup(rq->cwd);
+    }
+    if (r == 0)
+        r = rq->argv[0] ? start(s, rq, &e) : wait_inside(s, rq);
+    if (r < 0)
+        send_failed(s, rq->process, &e);
+}
+
+int process_spawn(struct shim *s, struct wire_reader *r)
+{
+    struct request rq = {.process = wire_get_u32(r)};
+    uint32_t replica = wire_get_u32(r);
+    int result = -EPROTO;
+
+    rq.flags = wire_get_u32(r);
+    rq.cwd = wire_get_str(r);
+    rq.log = wire_get_str(r);
+    rq.argv = wire_get_strs(r);
+    rq.env = wire_get_strs(r);
+    if (wire_done(r) && replica < s->n_replicas) {
+        rq.replica = &s->replicas[replica];
+        begin(s, &rq);
+        result = 0;
+    }
+    free(rq.argv);
+    free(rq.env);
+    return result;
+}

@@ -1,0 +1,271 @@
+/* ranks.c - MPI ranks, as their wrappers report them: who started, where, and how each one ended.
+ *
+ * Ranks belong to a launch: one call of mpirun. A launcher's script may have many of them, one after
+ * the other or at once; their wrappers name theirs by a text that mpirun chose. The text may come
+ * again (Hydra's is a port number): a rank that has been seen starts a new launch if all of the old one
+ * are gone.
+ *
+ * A wrapper that is killed cannot report. Its rank dies with it and, having lost its parent, becomes
+ * our child: then we see ourselves how it ended. Only if the wrapper had reaped it already is the end
+ * unknown.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "shim/group.h"
+#include "shim/server.h"
+
+struct launch {
+    struct launch *older;
+    uint32_t number; /* from 1 */
+    uint32_t size, n_live;
+    unsigned char *seen; /* a bit per rank */
+    char id[];
+};
+
+struct rank {
+    struct child child;    /* first; our child only if its wrapper dies before it reaps it */
+    struct client *client; /* its wrapper; NULL: gone */
+    struct rank *prev, *next;
+    struct launch *launch;
+    uint32_t number;
+    int pid_fd; /* -1 until it runs */
+    bool forwarded;
+    char log[LIMIT_NAME + 64];
+};
+
+/* --- launches --------------------------------------------------------------------------------- */
+
+static bool mark_seen(struct launch *l, uint32_t rank)
+{
+    bool seen = l->seen[rank / 8] & (1U << rank % 8);
+
+    l->seen[rank / 8] |= (unsigned char)(1U << rank % 8);
+    return seen;
+}
+
+static struct launch *launch_new(struct shim *s, const char *id, uint32_t size)
+{
+    size_t len = strlen(id);
+    struct launch *l = xcalloc(1, sizeof(*l) + len + 1);
+
+    memcpy(l->id, id, len + 1);
+    l->size = size;
+    l->seen = xcalloc(size / 8 + 1, 1);
+    l->number = s->newest_launch ? s->newest_launch->number + 1 : 1;
+    l->older = s->newest_launch;
+    s->newest_launch = l;
+    return l;
+}
+
+static struct launch *launch_of(struct shim *s, const char *id, uint32_t size, uint32_t rank)
+{
+    struct launch *l = s->newest_launch;
+
+    while (l && strcmp(l->id, id) != 0)
+        l = l->older;
+    if (!l || l->size != size || (mark_seen(l, rank) && l->n_live == 0)) {
+        l = launch_new(s, id, size);
+        (void)mark_seen(l, rank);
+    }
+    return l;
+}
+
+/* --- what muster is told ---------------------------------------------------------------------- */
+
+static void tell_started(struct shim *s, const struct rank *k)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_RANK_STARTED);
+
+    wire_put_u32(out, k->child.replica->id);
+    wire_put_u32(out, k->launch->number);
+    wire_put_u32(out, k->number);
+    wire_put_u32(out, k->launch->size);
+    wire_put_u32(out, (uint32_t)k->child.pid);
+    wire_put_u32(out, k->forwarded);
+    wire_put_i64(out, clock_real());
+    wire_put_str(out, k->log);
+    wire_frame_end(out, frame);
+}
+
+struct ending {
+    bool known;
+    int status;
+    ns_t at;
+    int64_t max_rss;
+};
+
+static void tell_exited(struct shim *s, const struct rank *k, const struct ending *end)
+{
+    /* A wrapper that was killed together with its rank may have met the same killer. */
+    struct oom oom = group_oom(k->child.replica->group, end->known ? end->status : SIGKILL);
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_RANK_EXITED);
+    char what[48];
+
+    wire_put_u32(out, k->child.replica->id);
+    wire_put_u32(out, k->launch->number);
+    wire_put_u32(out, k->number);
+    wire_put_u32(out, end->known);
+    wire_put_u32(out, (uint32_t)end->status);
+    wire_put_i64(out, end->at);
+    wire_put_i64(out, end->max_rss);
+    wire_put_u32(out, oom.killed);
+    wire_put_i64(out, oom.limit);
+    wire_put_i64(out, oom.peak);
+    wire_frame_end(out, frame);
+    snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->number);
+    shim_record(s, end->at, k->child.replica->name, what, end->known ? end->status : -1);
+}
+
+/* --- a rank's life ---------------------------------------------------------------------------- */
+
+static void rank_free(struct shim *s, struct rank *k)
+{
+    if (k->client)
+        k->client->rank = NULL;
+    k->launch->n_live--;
+    if (k->prev)
+        k->prev->next = k->next;
+    else
+        s->ranks = k->next;
+    if (k->next)
+        k->next->prev = k->prev;
+    if (k->pid_fd >= 0)
+        close(k->pid_fd);
+    free(k);
+}
+
+static void orphan_ended(struct shim *s, struct child *c, int status, int64_t max_rss)
+{
+    struct rank *k = (struct rank *)c;
+    struct ending end = {.known = true, .status = status, .at = clock_real(), .max_rss = max_rss};
+
+    tell_exited(s, k, &end);
+    rank_free(s, k);
+}
+
+static void name_log(struct rank *k)
+{
+    if (k->launch->number == 1)
+        snprintf(k->log, sizeof(k->log), "%s.rank-%u.log", k->child.replica->name, k->number);
+    else
+        snprintf(k->log, sizeof(k->log), "%s.rank-%u.launch-%u.log", k->child.replica->name,
+                 k->number, k->launch->number);
+}
+
+/* mpiexec.hydra gives ranks the launcher's environment; what says where they are comes from the
+ * replica. */
+static void welcome(struct client *c, const struct replica *r, int log_fd)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    auto_free const char **own = NULL;
+    size_t begin = wire_frame_begin(&frame, WIRE_RANK_WELCOME), n = 0, i = 0;
+
+    while (r->env[n])
+        n++;
+    own = xcalloc(n + 1, sizeof(*own));
+    for (const char **v = r->env; *v; v++) {
+        if (strncmp(*v, "MUSTER_", strlen("MUSTER_")) == 0)
+            own[i++] = *v;
+    }
+    wire_put_strs(&frame, own);
+    wire_frame_end(&frame, begin);
+    (void)packet_send(c->fd, &frame, &log_fd, log_fd >= 0);
+}
+
+int rank_hello(struct shim *s, struct client *c, struct packet *p)
+{
+    uint32_t number = wire_get_u32(&p->body), size = wire_get_u32(&p->body);
+    bool forwarded = wire_get_u32(&p->body);
+    const char *id = wire_get_str(&p->body);
+    struct replica *r = replica_of_pid(s, c->pid);
+    auto_close int log_fd = -1;
+    struct rank *k;
+
+    if (!wire_done(&p->body) || c->command || c->rank || !r || size > LIMIT_PROCESSES ||
+        number >= size || strlen(id) > LIMIT_LAUNCH_ID ||
+        (s->newest_launch && s->newest_launch->number >= LIMIT_LAUNCHES))
+        return -EPROTO;
+    k = xcalloc(1, sizeof(*k));
+    *k = (struct rank){
+        .next = s->ranks,
+        .child = {.replica = r, .ended = orphan_ended},
+        .client = c,
+        .launch = launch_of(s, id, size, number),
+        .number = number,
+        .pid_fd = -1,
+        .forwarded = forwarded,
+    };
+    if (s->ranks)
+        s->ranks->prev = k;
+    s->ranks = k;
+    k->launch->n_live++;
+    c->rank = k;
+    name_log(k);
+    log_fd = output_open_log(s, k->log);
+    if (log_fd < 0)
+        shim_note(s, "cannot open log %s: %s", k->log, strerror(-log_fd));
+    welcome(c, r, log_fd);
+    return 0;
+}
+
+int rank_runs(struct shim *s, struct client *c, struct packet *p)
+{
+    uint32_t pid = wire_get_u32(&p->body);
+
+    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd >= 0 || p->n_fds != 1)
+        return -EPROTO;
+    c->rank->child.pid = (pid_t)pid;
+    c->rank->pid_fd = TAKE_FD(p->fds[0]);
+    child_add(s, &c->rank->child);
+    tell_started(s, c->rank);
+    return 0;
+}
+
+int rank_exit(struct shim *s, struct client *c, struct packet *p)
+{
+    auto_strbuf struct strbuf ack = STRBUF_INIT;
+    struct ending end = {.known = true, .status = (int)wire_get_u32(&p->body)};
+
+    end.at = wire_get_i64(&p->body);
+    end.max_rss = wire_get_i64(&p->body);
+    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd < 0)
+        return -EPROTO;
+    tell_exited(s, c->rank, &end);
+    (void)child_take(s, c->rank->child.pid);
+    rank_free(s, c->rank);
+    wire_frame_end(&ack, wire_frame_begin(&ack, WIRE_RANK_ACK));
+    (void)packet_send(c->fd, &ack, NULL, 0);
+    return 0;
+}
+
+void rank_lost(struct shim *s, struct client *c)
+{
+    struct rank *k = c->rank;
+    struct ending unknown = {.at = clock_real()};
+
+    if (k->pid_fd < 0) { /* it has never run */
+        rank_free(s, k);
+    } else if (pidfd_send_signal(k->pid_fd, SIGKILL, NULL, 0) == 0) {
+        k->client = NULL; /* dying or dead, and ours to reap */
+    } else {
+        (void)child_take(s, k->child.pid);
+        tell_exited(s, k, &unknown);
+        rank_free(s, k);
+    }
+}
+
+void ranks_signal(struct shim *s, const struct replica *r, int sig)
+{
+    for (const struct rank *k = s->ranks; k; k = k->next) {
+        if ((!r || k->child.replica == r) && k->pid_fd >= 0)
+            (void)pidfd_send_signal(k->pid_fd, sig, NULL, 0);
+    }
+}

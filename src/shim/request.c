@@ -1,0 +1,202 @@
+/* request.c - what muster asks for, one function per frame.
+ *
+ * Not here: SPAWN (process.c).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shim/group.h"
+#include "shim/server.h"
+#include "shim/shim.h"
+
+/* --- SETUP ------------------------------------------------------------------------------------ */
+
+static void refuse(struct shim *s, const struct err *e)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_REFUSED);
+
+    wire_put_u32(out, (uint32_t)e->code);
+    wire_put_str(out, e->text);
+    wire_frame_end(out, frame);
+    s->over = true;
+    s->exit_code = 1;
+}
+
+static void read_replicas(struct shim *s, struct wire_reader *r)
+{
+    uint32_t n = wire_get_u32(r);
+
+    if (n > LIMIT_REPLICAS) {
+        r->broken = true;
+        return;
+    }
+    s->replicas = xcalloc(n, sizeof(*s->replicas));
+    s->n_replicas = n;
+    for (uint32_t i = 0; i < n; i++) {
+        s->replicas[i] = (struct replica){
+            .id = i,
+            .name = xstrdup(wire_get_str(r)),
+            .host = xstrdup(wire_get_str(r)),
+            .cpu_milli = wire_get_i64(r),
+            .memory = wire_get_i64(r),
+            .shm = wire_get_i64(r),
+            .mnt_fd = -1,
+            .uts_fd = -1,
+        };
+    }
+}
+
+static void ready(struct shim *s)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_READY);
+
+    wire_put_u32(out, WIRE_VERSION);
+    wire_put_strs(out, groups_dirs(s));
+    wire_frame_end(out, frame);
+}
+
+static int handle_setup(struct shim *s, struct wire_reader *r)
+{
+    uint32_t version = wire_get_u32(r);
+    const char *run_dir, *hosts;
+    struct err e = {0};
+
+    if (s->is_set_up)
+        return -EPROTO;
+    if (version != WIRE_VERSION) {
+        err_set(&e, -EPROTO, "muster speaks version %u and its shim version %u: reinstall both",
+                version, WIRE_VERSION);
+        refuse(s, &e);
+        return 0;
+    }
+    s->run_id = xstrdup(wire_get_str(r));
+    run_dir = wire_get_str(r);
+    s->scratch_dir = xstrdup(wire_get_str(r));
+    hosts = wire_get_str(r);
+    read_replicas(s, r);
+    if (!wire_done(r))
+        return -EPROTO;
+    if (setup_run(s, run_dir, hosts, &e) < 0 || server_open(s, &e) < 0) {
+        refuse(s, &e);
+        return 0;
+    }
+    groups_make(s);
+    s->is_set_up = true;
+    ready(s);
+    return 0;
+}
+
+/* --- SIGNAL, STOP ----------------------------------------------------------------------------- */
+
+struct scope {
+    uint32_t kind, id;
+};
+
+static struct scope get_scope(struct wire_reader *r)
+{
+    struct scope scope = {.kind = wire_get_u32(r)};
+
+    scope.id = wire_get_u32(r);
+    return scope;
+}
+
+static bool in_scope(struct scope scope, const struct child *c)
+{
+    switch (scope.kind) {
+    case SCOPE_ALL:
+        return true;
+    case SCOPE_REPLICA:
+        return c->replica->id == scope.id;
+    default:
+        return c->is_main && c->process == scope.id;
+    }
+}
+
+/* Every main process leads a group of its own. */
+static void signal_main(struct shim *s, struct scope scope, int sig)
+{
+    for (size_t i = 0; i < SHIM_BUCKETS; i++) {
+        for (const struct child *c = s->children[i]; c; c = c->next) {
+            if (c->is_main && in_scope(scope, c))
+                (void)kill(-c->pid, sig);
+        }
+    }
+}
+
+static int handle_signal(struct shim *s, struct wire_reader *r)
+{
+    struct scope scope = get_scope(r);
+    uint32_t sig = wire_get_u32(r);
+
+    if (!wire_done(r) || sig == 0 || sig >= NSIG)
+        return -EPROTO;
+    signal_main(s, scope, (int)sig);
+    if (scope.kind == SCOPE_ALL)
+        ranks_signal(s, NULL, (int)sig);
+    else if (scope.kind == SCOPE_REPLICA && scope.id < s->n_replicas)
+        ranks_signal(s, &s->replicas[scope.id], (int)sig);
+    return 0;
+}
+
+static bool stops_replica(struct scope scope, const struct replica *r)
+{
+    switch (scope.kind) {
+    case SCOPE_ALL:
+        return true;
+    case SCOPE_REPLICA:
+        return r->id == scope.id;
+    default:
+        return r->waits && r->waiting_process == scope.id;
+    }
+}
+
+static int handle_stop(struct shim *s, struct wire_reader *r)
+{
+    struct scope scope = get_scope(r);
+
+    if (!wire_done(r))
+        return -EPROTO;
+    if (scope.kind == SCOPE_ALL)
+        (void)kill(-1, SIGKILL);
+    else if (scope.kind == SCOPE_PROCESS)
+        signal_main(s, scope, SIGKILL);
+    for (uint32_t i = 0; i < s->n_replicas; i++) {
+        struct replica *replica = &s->replicas[i];
+
+        if (!stops_replica(scope, replica))
+            continue;
+        if (scope.kind != SCOPE_ALL)
+            replica_condemn(s, replica);
+        process_waiting_ended(s, replica);
+    }
+    replicas_purge(s);
+    return 0;
+}
+
+static int handle_end(struct shim *s, struct wire_reader *r)
+{
+    if (!wire_done(r))
+        return -EPROTO;
+    s->over = true;
+    return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
+{
+    static int (*const handlers[])(struct shim *, struct wire_reader *) = {
+        [WIRE_SETUP] = handle_setup, [WIRE_SPAWN] = process_spawn, [WIRE_SIGNAL] = handle_signal,
+        [WIRE_STOP] = handle_stop,   [WIRE_END] = handle_end,
+    };
+
+    if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])
+        return -EPROTO;
+    if (!s->is_set_up && type != WIRE_SETUP && type != WIRE_END)
+        return -EPROTO;
+    return handlers[type](s, r);
+}

@@ -1,0 +1,9 @@
+/* roles.h - the roles of muster-shim. Each gets argv[0] = its own name and returns an exit code. */
+#ifndef SHIM_ROLES_H
+#define SHIM_ROLES_H
+
+int supervise_main(int argc, char **argv);
+int agent_main(int argc, char **argv);
+int rank_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,179 @@
+/* server.c - see server.h: connections and packets. */
+#include "shim/server.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct server {
+    struct watch watch; /* of the whole set */
+    int epoll_fd, listen_fd;
+    bool paused;
+    struct client *clients;
+    size_t n_clients;
+};
+
+/* --- clients ---------------------------------------------------------------------------------- */
+
+static void client_free(struct shim *s, struct client *c)
+{
+    struct server *sv = s->server;
+
+    if (c->command)
+        command_abandoned(s, c);
+    if (c->rank)
+        rank_lost(s, c);
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        sv->clients = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    sv->n_clients--;
+    close(c->fd);
+    free(c);
+}
+
+static bool is_ours(int fd, pid_t *ret_pid)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
+        return false;
+    *ret_pid = peer.pid;
+    return true;
+}
+
+static void accept_one(struct shim *s)
+{
+    struct server *sv = s->server;
+    struct epoll_event ev = {.events = EPOLLIN};
+    auto_close int fd = accept4(sv->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct client *c;
+    pid_t pid;
+
+    if (fd < 0 || sv->n_clients >= LIMIT_AGENT_CLIENTS || !is_ours(fd, &pid))
+        return;
+    c = xcalloc(1, sizeof(*c));
+    ev.data.ptr = c;
+    if (epoll_ctl(sv->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0) {
+        free(c);
+        return;
+    }
+    c->fd = TAKE_FD(fd);
+    c->pid = pid;
+    c->next = sv->clients;
+    if (c->next)
+        c->next->prev = c;
+    sv->clients = c;
+    sv->n_clients++;
+}
+
+/* --- packets ---------------------------------------------------------------------------------- */
+
+static int dispatch(struct shim *s, struct client *c, struct packet *p)
+{
+    switch (p->type) {
+    case WIRE_AGENT_RUN:
+        return command_run(s, c, p);
+    case WIRE_RANK_HELLO:
+        return rank_hello(s, c, p);
+    case WIRE_RANK_RUNS:
+        return rank_runs(s, c, p);
+    case WIRE_RANK_EXIT:
+        return rank_exit(s, c, p);
+    default:
+        return -EPROTO;
+    }
+}
+
+/* One packet. 0, -EAGAIN if there is none, else the client is to be freed. */
+static int receive(struct shim *s, struct client *c)
+{
+    static char bytes[LIMIT_PACKET_BYTES];
+    struct packet p;
+    int r = packet_receive(c->fd, bytes, sizeof(bytes), &p);
+
+    if (r < 0)
+        return r;
+    r = dispatch(s, c, &p);
+    packet_close(&p);
+    return r;
+}
+
+static bool serve_one(struct shim *s)
+{
+    struct epoll_event ev;
+    struct client *c;
+    int r;
+
+    if (epoll_wait(s->server->epoll_fd, &ev, 1, 0) <= 0)
+        return false;
+    c = ev.data.ptr;
+    if (!c) {
+        accept_one(s);
+        return true;
+    }
+    r = receive(s, c);
+    if (r < 0 && r != -EAGAIN)
+        client_free(s, c);
+    return true;
+}
+
+static void server_ready(struct shim *s, struct watch *w)
+{
+    (void)w;
+    (void)serve_one(s);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+int server_open(struct shim *s, struct err *e)
+{
+    struct server *sv = xcalloc(1, sizeof(*sv));
+    struct epoll_event ev = {.events = EPOLLIN}; /* no client: the listening socket */
+
+    s->server = sv;
+    sv->watch.ready = server_ready;
+    sv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (sv->epoll_fd < 0)
+        return err_sys(e, -errno, "cannot make an epoll set");
+    sv->listen_fd = packet_listen(s->scratch_fd, WIRE_AGENT_SOCKET);
+    if (sv->listen_fd < 0)
+        return err_sys(e, sv->listen_fd, "cannot listen on %s/" WIRE_AGENT_SOCKET, s->scratch_dir);
+    if (epoll_ctl(sv->epoll_fd, EPOLL_CTL_ADD, sv->listen_fd, &ev) < 0 ||
+        shim_watch(s, sv->epoll_fd, &sv->watch) < 0)
+        return err_sys(e, -errno, "cannot watch the agents' socket");
+    return 0;
+}
+
+void server_catch_up(struct shim *s)
+{
+    if (!s->server || s->server->paused)
+        return;
+    for (int i = 0; i < LIMIT_AGENT_CLIENTS && serve_one(s); i++)
+        ;
+}
+
+void server_pause(struct shim *s, bool pause)
+{
+    if (!s->server || s->server->paused == pause)
+        return;
+    s->server->paused = pause;
+    (void)shim_pause(s, s->server->epoll_fd, &s->server->watch, pause);
+}
+
+void server_close(struct shim *s)
+{
+    if (!s->server)
+        return;
+    s->server->paused = false;
+    server_catch_up(s);
+    while (s->server->clients)
+        client_free(s, s->server->clients);
+    (void)unlinkat(s->scratch_fd, WIRE_AGENT_SOCKET, 0);
+}

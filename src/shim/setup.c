@@ -1,0 +1,146 @@
+/* setup.c - what the supervisor does once: the process it is, and the place its processes see.
+ *
+ * The mount namespace it was started in becomes the job's: nothing leaves it (private), /proc shows
+ * the job's own pid namespace, and /etc/hosts names the replicas.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "shim/shim.h"
+
+/* Every process inherits the dispositions and limits set here: nothing has to be done per process
+ * but what differs from the supervisor's own. */
+static void reset_signals(struct shim *s)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    sigset_t all, chld;
+
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)sigaction(sig, &dfl, NULL); /* KILL, STOP and libc's own refuse */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    s->signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Descriptors 0 to 2 are where spawn() puts what the next process gets; else they are /dev/null. */
+static void arrange_fds(struct shim *s)
+{
+    int null_fd;
+
+    while ((null_fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null_fd < WIRE_FD)
+        (void)io_set_cloexec(null_fd, 0); /* one of 0 to 2 was closed */
+    s->null_fd = null_fd;
+    s->stdin_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, WIRE_FD + 1);
+    (void)close_range(WIRE_FD, ~0U, CLOSE_RANGE_CLOEXEC);
+    for (int fd = 0; fd < WIRE_FD; fd++)
+        (void)dup2(null_fd, fd);
+}
+
+static void raise_limits(struct shim *s)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_NOFILE, &s->files) < 0)
+        return;
+    most = (struct rlimit){.rlim_cur = s->files.rlim_max, .rlim_max = s->files.rlim_max};
+    (void)setrlimit(RLIMIT_NOFILE, &most);
+}
+
+void setup_process(struct shim *s)
+{
+    reset_signals(s);
+    arrange_fds(s);
+    raise_limits(s);
+    (void)setsid(); /* a terminal's signals are muster's business */
+    /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as ambient
+     * ones, because nothing else survives exec. It keeps them; its processes get none. */
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+static int write_hosts(struct shim *s, const char *hosts, struct err *e)
+{
+    /* Readable by all: whoever the job becomes inside, the directory above is what protects it. */
+    auto_close int fd =
+        openat(s->scratch_fd, "hosts", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int r = fd < 0 ? -errno : io_write_all(fd, hosts, strlen(hosts));
+
+    if (r == 0 && fchmod(fd, 0644) < 0)
+        r = -errno;
+    return r < 0 ? err_sys(e, r, "cannot write %s/hosts", s->scratch_dir) : 0;
+}
+
+static int make_mounts(const char *scratch_dir, struct err *e)
+{
+    static const char hint[] = "mounts inside a namespace may be forbidden here (AppArmor, a "
+                               "container)";
+    auto_free char *hosts = xasprintf("%s/hosts", scratch_dir);
+
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return err_set(e, -errno, "cannot make the job's mounts private: %m; %s", hint);
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return err_set(e, -errno, "cannot mount a fresh /proc: %m; %s", hint);
+    if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) < 0)
+        return err_set(e, -errno, "cannot put the job's host names over /etc/hosts: %m; %s", hint);
+    if (chdir("/") < 0)
+        return err_sys(e, -errno, "cannot change to /");
+    return 0;
+}
+
+/* replica_open() steps into new namespaces and back into these. One can only step back into a UTS
+ * namespace of one's own user namespace, hence a new one. */
+static int open_namespaces(struct shim *s, struct err *e)
+{
+    if (unshare(CLONE_NEWUTS) < 0)
+        return err_sys(e, -errno, "cannot make a UTS namespace");
+    s->mnt_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    s->uts_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+    if (s->mnt_fd < 0 || s->uts_fd < 0)
+        return err_sys(e, -errno, "cannot open the supervisor's own namespaces");
+    return 0;
+}
+
+static int open_directories(struct shim *s, const char *run_dir, struct err *e)
+{
+    auto_close int run_fd = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (run_fd < 0)
+        return err_sys(e, -errno, "cannot open the run directory %s", run_dir);
+    if (mkdirat(run_fd, "logs", 0700) < 0 && errno != EEXIST)
+        return err_sys(e, -errno, "cannot make %s/logs", run_dir);
+    s->logs_fd = openat(run_fd, "logs", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->logs_fd < 0)
+        return err_sys(e, -errno, "cannot open %s/logs", run_dir);
+    s->exits_fd = openat(run_fd, "exits", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (s->exits_fd < 0)
+        return err_sys(e, -errno, "cannot open %s/exits", run_dir);
+    s->scratch_fd = open(s->scratch_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->scratch_fd < 0)
+        return err_sys(e, -errno, "cannot open the scratch directory %s", s->scratch_dir);
+    return 0;
+}
+
+int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err *e)
+{
+    int r = open_directories(s, run_dir, e);
+
+    if (r == 0)
+        r = write_hosts(s, hosts, e);
+    if (r == 0)
+        r = make_mounts(s->scratch_dir, e);
+    if (r == 0)
+        r = open_namespaces(s, e);
+    return r;
+}

@@ -1,0 +1,182 @@
+/* shim.h - the supervisor's state, and the seams between its parts.
+ *
+ * One supervisor stays with the processes of one job attempt. It is pid 1 of the job's pid
+ * namespace, so its death ends them all, and whatever loses its parent becomes its child.
+ *
+ *     supervise.c  the loop, reaping, the end
+ *     request.c    what muster asks for
+ *     process.c    main processes: SPAWN to EXITED
+ *     setup.c      what is done once: mounts, directories, limits on descriptors
+ *     replica.c    a replica's namespaces; killing all that is inside
+ *     spawn.c      one process, from the request to its exec
+ *     output.c     a process's pipe into its log
+ *     server.c     the socket of rsh agents and rank wrappers
+ *     group.c      limits by cgroup
+ *
+ * Everything is single-threaded and driven by one epoll set, one event per turn: a handler may free
+ * any watch but its own without looking around.
+ */
+#ifndef SHIM_SHIM_H
+#define SHIM_SHIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "shim/link.h"
+
+struct shim;
+
+struct watch { /* what an epoll event points to; the first member of what is watched */
+    void (*ready)(struct shim *s, struct watch *w);
+};
+
+struct replica {
+    uint32_t id;
+    char *name, *host;
+    int64_t cpu_milli, memory, shm; /* -1: not limited */
+
+    bool is_open;       /* its namespaces are there */
+    int mnt_fd, uts_fd; /* what a process joins */
+    ino_t uts_ino;      /* what a process inside is known by */
+
+    char *cwd;        /* of its first process: what an agent's command gets too */
+    const char **env; /* one block of memory */
+
+    uint32_t n_main; /* its main processes that live */
+    bool waits;      /* it has no process of its own; waiting_process stands for it */
+    uint32_t waiting_process;
+
+    struct replica *next_condemned; /* see replica_condemn() */
+    bool condemned;
+
+    struct group *group; /* NULL without a limit */
+};
+
+/* A child that is waited for: a main process, an agent's command, a rank without its wrapper. Others
+ * are orphans that nobody asks for. */
+struct child {
+    struct child *next; /* in its bucket */
+    pid_t pid;
+    struct replica *replica;
+    bool is_main;
+    uint32_t process; /* is_main: muster's number for it */
+    /* Is told the end once, after the child has left the table; frees it. */
+    void (*ended)(struct shim *s, struct child *c, int status, int64_t max_rss);
+};
+
+#define SHIM_BUCKETS 512
+
+struct shim {
+    int epoll_fd;
+    struct watch link_watch, signal_watch;
+    struct link link;
+    int signal_fd;
+    bool link_wants_out; /* EPOLLOUT is asked for */
+    bool is_set_up;
+    bool over;     /* the loop ends */
+    int exit_code; /* then */
+
+    char *run_id, *scratch_dir;
+    int logs_fd, scratch_fd; /* directories */
+    int exits_fd;            /* RUN_DIR/exits, one line per ending */
+    int stdin_fd;            /* what the supervisor was started with */
+    int null_fd;
+    int mnt_fd, uts_fd;  /* its own namespaces */
+    struct rlimit files; /* what processes get back */
+
+    struct replica *replicas;
+    uint32_t n_replicas;
+    struct replica *condemned;
+    struct child *children[SHIM_BUCKETS];
+    struct output *outputs; /* all pipes being read */
+    struct server *server;
+    struct launch *newest_launch; /* of mpirun; ranks.c */
+    struct rank *ranks;           /* that live */
+    struct groups *groups;
+};
+
+/* --- supervise.c ------------------------------------------------------------------------------ */
+
+int shim_watch(struct shim *s, int fd, struct watch *w); /* for reading; closing fd ends it */
+int shim_pause(struct shim *s, int fd, struct watch *w, bool pause);
+
+void child_add(struct shim *s, struct child *c);
+struct child *child_find(const struct shim *s, pid_t pid); /* or NULL */
+struct child *child_take(struct shim *s, pid_t pid);       /* out of the table; or NULL */
+
+/* Appends a line to RUN_DIR/exits: time, replica, process, "exit" or "signal" and the code; status -1:
+ * "unknown". */
+void shim_record(struct shim *s, ns_t at, const char *replica, const char *process, int status);
+
+/* WIRE_NOTE. */
+void shim_note(struct shim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- request.c -------------------------------------------------------------------------------- */
+
+/* Does what one frame asks. -EPROTO if it is none that muster may send now. */
+int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r);
+
+/* --- process.c -------------------------------------------------------------------------------- */
+
+/* WIRE_SPAWN: answers STARTED or SPAWN_FAILED. */
+int process_spawn(struct shim *s, struct wire_reader *r);
+/* A replica that only waits has ended: EXITED with status 0. */
+void process_waiting_ended(struct shim *s, struct replica *r);
+
+/* --- setup.c ---------------------------------------------------------------------------------- */
+
+/* Descriptors, signals and limits, before anything is known. */
+void setup_process(struct shim *s);
+
+/* Mounts and directories of a run. hosts is the text of the private /etc/hosts. */
+int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err *e);
+
+/* --- replica.c -------------------------------------------------------------------------------- */
+
+/* Makes the replica's namespaces unless they are there. */
+int replica_open(struct shim *s, struct replica *r, struct err *e);
+
+/* Condemned replicas lose every process inside at the next replicas_purge(), in one go. */
+void replica_condemn(struct shim *s, struct replica *r);
+void replicas_purge(struct shim *s);
+/* The same, but looks first, cheaply, whether anything can be there: for replicas whose last main
+ * process has ended by itself. */
+void replicas_purge_leftovers(struct shim *s);
+
+/* The inode of a process's UTS namespace, 0 if it has none (any more). */
+ino_t uts_inode(pid_t pid);
+/* The replica a process is inside of, or NULL. */
+struct replica *replica_of_pid(const struct shim *s, pid_t pid);
+
+/* --- spawn.c ---------------------------------------------------------------------------------- */
+
+struct spawn {
+    const struct replica *replica; /* open */
+    const char *cwd;
+    const char *const *argv; /* not empty; argv[0] without a slash is looked up in env's PATH */
+    const char *const *env;
+    int fds[3];
+};
+
+/* Starts a process in its own session inside its replica. Returns when it has become its program:
+ * 0 with its pid, or -errno with what went wrong ("exec", "chdir /x") in e. */
+int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, struct err *e);
+
+/* --- output.c --------------------------------------------------------------------------------- */
+
+/* A log of that name below RUN_DIR/logs: a descriptor or -errno. */
+int output_open_log(const struct shim *s, const char *name);
+
+/* Copies everything that comes from pipe_fd into log_fd, until its end. Takes both descriptors. name
+ * is the log's, for messages. */
+struct output *output_new(struct shim *s, int pipe_fd, int log_fd, const char *name);
+/* Its process is gone: copies what is there; what its children write later is still copied. */
+void output_detach(struct shim *s, struct output *o);
+/* Copies what is there and stops listening. */
+void outputs_close(struct shim *s);
+
+#endif

@@ -1,0 +1,247 @@
+/* supervise.c - the supervisor's loop: one event per turn, then what there is to say goes to muster.
+ *
+ * It ends in one of two ways, which differ only in whether anybody is told: muster asks for the end,
+ * or the connection to muster is gone (then the job ends at once: a foreground run has nobody else).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "shim/group.h"
+#include "shim/roles.h"
+#include "shim/server.h"
+#include "shim/shim.h"
+
+enum { GOODBYE_MS = 5000 }; /* how long muster is given to read the last frames */
+
+/* --- what the parts need ---------------------------------------------------------------------- */
+
+static int watch_for(struct shim *s, int op, int fd, struct watch *w, uint32_t events)
+{
+    struct epoll_event ev = {.events = events, .data.ptr = w};
+
+    return epoll_ctl(s->epoll_fd, op, fd, &ev) < 0 ? -errno : 0;
+}
+
+int shim_watch(struct shim *s, int fd, struct watch *w)
+{
+    return watch_for(s, EPOLL_CTL_ADD, fd, w, EPOLLIN);
+}
+
+int shim_pause(struct shim *s, int fd, struct watch *w, bool pause)
+{
+    return watch_for(s, EPOLL_CTL_MOD, fd, w, pause ? 0 : EPOLLIN);
+}
+
+void child_add(struct shim *s, struct child *c)
+{
+    struct child **bucket = &s->children[c->pid % SHIM_BUCKETS];
+
+    c->next = *bucket;
+    *bucket = c;
+}
+
+struct child *child_find(const struct shim *s, pid_t pid)
+{
+    struct child *c = s->children[pid % SHIM_BUCKETS];
+
+    while (c && c->pid != pid)
+        c = c->next;
+    return c;
+}
+
+struct child *child_take(struct shim *s, pid_t pid)
+{
+    struct child **p = &s->children[pid % SHIM_BUCKETS], *c;
+
+    while (*p && (*p)->pid != pid)
+        p = &(*p)->next;
+    c = *p;
+    if (c)
+        *p = c->next;
+    return c;
+}
+
+void shim_record(struct shim *s, ns_t at, const char *replica, const char *process, int status)
+{
+    bool signaled = WIFSIGNALED(status);
+    const char *how = status == -1 ? "unknown" : signaled ? "signal" : "exit";
+    int code = status == -1 ? 0 : signaled ? WTERMSIG(status) : WEXITSTATUS(status);
+    char time[CLOCK_TEXT], line[512];
+    int n = snprintf(line, sizeof(line), "%s\t%s\t%s\t%s\t%d\n", clock_rfc3339(at, time), replica,
+                     process, how, code);
+
+    if (n > 0 && (size_t)n < sizeof(line))
+        (void)io_write_all(s->exits_fd, line, (size_t)n);
+}
+
+void shim_note(struct shim *s, const char *fmt, ...)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    size_t frame;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    frame = wire_frame_begin(&s->link.out, WIRE_NOTE);
+    wire_put_str(&s->link.out, text.buf);
+    wire_frame_end(&s->link.out, frame);
+}
+
+/* --- endings ---------------------------------------------------------------------------------- */
+
+static void reap_one(struct shim *s, pid_t pid, int status, const struct rusage *ru)
+{
+    struct child *c = child_take(s, pid);
+
+    if (c) /* else an orphan: it was somebody else's child and nobody asks for it */
+        c->ended(s, c, status, (int64_t)ru->ru_maxrss * 1024);
+}
+
+static void reap(struct shim *s)
+{
+    struct rusage ru;
+    int status;
+    pid_t pid;
+
+    /* What ranks said before their mpirun ended is sent before its end is. */
+    server_catch_up(s);
+    while ((pid = wait4(-1, &status, WNOHANG, &ru)) > 0)
+        reap_one(s, pid, status, &ru);
+    replicas_purge_leftovers(s);
+}
+
+static void signal_ready(struct shim *s, struct watch *w)
+{
+    struct signalfd_siginfo si;
+
+    (void)w;
+    while (read(s->signal_fd, &si, sizeof(si)) > 0)
+        ;
+    reap(s);
+}
+
+/* The end of everything: nothing can start any more, what is there dies, and all is reaped. A
+ * single kill(-1) is enough: it meets every process of the namespace but ourselves at one instant. */
+static void end_all(struct shim *s)
+{
+    struct rusage ru;
+    int status;
+    pid_t pid;
+
+    (void)kill(-1, SIGKILL);
+    server_catch_up(s);
+    while ((pid = wait4(-1, &status, 0, &ru)) > 0)
+        reap_one(s, pid, status, &ru);
+    server_close(s);
+    outputs_close(s);
+    groups_remove(s);
+}
+
+/* --- muster ----------------------------------------------------------------------------------- */
+
+static void link_lost(struct shim *s, const char *why)
+{
+    if (s->is_set_up)
+        shim_record(s, clock_real(), "-", why, -1);
+    s->over = true;
+    s->exit_code = 1;
+}
+
+static void link_ready(struct shim *s, struct watch *w)
+{
+    enum wire_type type = 0;
+    struct wire_reader body;
+    long n = 0;
+
+    (void)w;
+    if (link_fill(&s->link) < 0) {
+        link_lost(s, "muster is gone");
+        return;
+    }
+    while (!s->over && (n = link_next(&s->link, &type, &body)) > 0) {
+        if (request_handle(s, type, &body) < 0 && !s->over)
+            n = -EPROTO;
+        if (n < 0)
+            break;
+    }
+    if (n < 0)
+        link_lost(s, "muster sent nonsense");
+}
+
+/* Sends what there is; when muster does not read, asks to be told when it does. */
+static void flush(struct shim *s)
+{
+    bool wants_out;
+
+    if (link_flush(&s->link) < 0) {
+        link_lost(s, "muster is gone");
+        return;
+    }
+    wants_out = link_pending(&s->link);
+    if (wants_out != s->link_wants_out) {
+        (void)watch_for(s, EPOLL_CTL_MOD, s->link.fd, &s->link_watch,
+                        EPOLLIN | (wants_out ? EPOLLOUT : 0));
+        s->link_wants_out = wants_out;
+    }
+    server_pause(s, link_is_full(&s->link));
+}
+
+static void loop(struct shim *s)
+{
+    while (!s->over) {
+        struct epoll_event ev;
+        struct watch *w;
+
+        if (epoll_wait(s->epoll_fd, &ev, 1, -1) <= 0)
+            continue; /* EINTR */
+        w = ev.data.ptr;
+        w->ready(s, w);
+        if (!s->over)
+            flush(s);
+    }
+}
+
+static void say_bye(struct shim *s)
+{
+    wire_frame_end(&s->link.out, wire_frame_begin(&s->link.out, WIRE_BYE));
+    (void)link_flush_wait(&s->link, GOODBYE_MS);
+}
+
+int supervise_main(int argc, char **argv)
+{
+    static struct shim s;
+
+    (void)argc;
+    (void)argv;
+    if (getpid() != 1 || fcntl(WIRE_FD, F_GETFD) < 0) {
+        static const char text[] = "muster-shim: only muster starts this, in a pid namespace\n";
+
+        (void)io_write_all(STDERR_FILENO, text, sizeof(text) - 1);
+        return 2;
+    }
+    setup_process(&s);
+    link_init(&s.link, WIRE_FD);
+    s.link_watch.ready = link_ready;
+    s.signal_watch.ready = signal_ready;
+    s.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s.epoll_fd < 0 || shim_watch(&s, WIRE_FD, &s.link_watch) < 0 ||
+        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0)
+        return 1;
+    loop(&s);
+    end_all(&s);
+    if (s.exit_code == 0)
+        say_bye(&s);
+    else
+        (void)link_flush_wait(&s.link, GOODBYE_MS);
+    return s.exit_code;
+}

@@ -1,0 +1,115 @@
+/* wire.h - what muster and its shim say to each other, and what agents and rank wrappers say to it.
+ *
+ * muster <-> shim: a stream socketpair (fd WIRE_FD in the shim), frames of
+ *     uint32 length of the body · uint16 type · uint16 zero · body
+ * in the machine's byte order (both ends are the same machine and the same release; the version in
+ * the first message says so). Bodies are sequences of fields written and read by the functions
+ * below, in the order the comment at each type gives. A reader that runs out of bytes or finds some
+ * left over has found a broken peer: wire_done() tells.
+ *
+ * agent / rank wrapper -> shim: the same bodies, one per packet of a SOCK_SEQPACKET socket
+ * (SCRATCH/agent.sock), descriptors beside them by SCM_RIGHTS.
+ *
+ * Not here: sockets and loops. This file is pure packing and unpacking and is linked by both ends.
+ */
+#ifndef SHIM_WIRE_H
+#define SHIM_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+#define WIRE_VERSION 1
+/* The shim's end of the socketpair. The shim is started as the first process of a pid namespace with
+ * a mount namespace of its own; as an ordinary user inside a user namespace with an identity map, and
+ * with all its capabilities there inheritable and ambient (else exec takes them away). */
+#define WIRE_FD 3
+#define WIRE_AGENT_SOCKET "agent.sock"
+
+enum wire_type {
+    /* muster -> shim */
+    WIRE_SETUP = 1, /* u32 version, str run_id, str run_dir, str scratch_dir, str hosts_file_text,
+                       u32 n, then per replica: str name, str host, i64 cpu_milli, i64 memory,
+                       i64 shm (bytes; -1 = not limited). Answered by READY or REFUSED. */
+    WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
+                       strs env. Empty argv: the replica only waits; it counts as started when its
+                       namespaces are up. env is also what the agent gives commands in the replica
+                       (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
+                       waiting replica. Answered by STARTED or SPAWN_FAILED. */
+    WIRE_SIGNAL,    /* u32 scope (SCOPE_*), u32 id, u32 signal: to the process group of each main
+                       process, and to each live rank, of the scope */
+    WIRE_STOP,      /* u32 scope, u32 id: SIGKILL for everything inside, main processes, what they
+                       left, agents' commands. A waiting replica is EXITED with status 0. */
+    WIRE_END,       /* no body: kill what is left, drain, clean up, answer BYE, exit 0 */
+
+    /* shim -> muster */
+    WIRE_READY = 64, /* u32 version, strs cgroup_dirs (made by the shim, removed by it; muster
+                          removes what is left of them if the shim is killed) */
+    WIRE_REFUSED,    /* i32 -errno, str what: set-up is impossible; the shim exits */
+    WIRE_NOTE,       /* str text: something a person should know (a limit that could not be set) */
+    WIRE_STARTED,    /* u32 process, u32 pid (as the shim sees it), i64 at (real ns) */
+    WIRE_SPAWN_FAILED, /* u32 process, i32 -errno, str what ("exec", "chdir /x", "open log"), i64 at */
+    WIRE_EXITED,       /* u32 process, u32 wait_status, i64 at, i64 max_rss (bytes), u32 oom (0/1),
+                          i64 memory_limit, i64 memory_peak (bytes, -1 = unknown). Sent after all its
+                          output up to then is in the log. */
+    WIRE_RANK_STARTED, /* u32 replica, u32 launch (1, 2, … one per mpirun seen), u32 rank, u32 size,
+                          u32 pid, u32 forwarded (0/1: mpirun shows the output too), i64 at,
+                          str log (name below RUN_DIR/logs) */
+    WIRE_RANK_EXITED, /* u32 replica, u32 launch, u32 rank, u32 known (0: its wrapper was killed
+                          with it), u32 wait_status, i64 at, i64 max_rss, u32 oom, i64 memory_limit,
+                          i64 memory_peak */
+    WIRE_BYE,         /* no body */
+
+    /* agent, rank wrapper -> shim (and answers), on the agent socket */
+    WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1); fds 0, 1, 2.
+                             Answered by AGENT_RAN or AGENT_NO_HOST, later AGENT_EXITED. */
+    WIRE_AGENT_RAN,       /* no body */
+    WIRE_AGENT_NO_HOST,   /* no body: the host is no replica of this run */
+    WIRE_AGENT_EXITED,    /* u32 wait_status */
+    WIRE_RANK_HELLO,      /* u32 rank, u32 size, u32 forwarded, str launch id, before the rank is
+                             started; answered by RANK_WELCOME, or the connection is closed: this
+                             rank is none of the run's */
+    WIRE_RANK_WELCOME, /* strs env: what the rank's environment gets from its replica; one fd: its
+                             log */
+    WIRE_RANK_RUNS,    /* u32 pid of the rank; one fd: its pidfd */
+    WIRE_RANK_EXIT,    /* u32 wait_status, i64 at, i64 max_rss; answered by RANK_ACK */
+    WIRE_RANK_ACK,     /* no body: it is on its way to muster before anything that follows */
+};
+
+enum { SPAWN_STDIN = 1 }; /* the process reads the shim's own stdin; else /dev/null */
+
+enum { SCOPE_ALL, SCOPE_REPLICA, SCOPE_PROCESS }; /* id: 0, replica, process */
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Starts a frame in sb (appending); close it with wire_frame_end(), which fills in the length. */
+size_t wire_frame_begin(struct strbuf *sb, enum wire_type type);
+void wire_frame_end(struct strbuf *sb, size_t begin);
+
+void wire_put_u32(struct strbuf *sb, uint32_t v);
+void wire_put_i64(struct strbuf *sb, int64_t v);
+void wire_put_str(struct strbuf *sb, const char *s);         /* with its NUL */
+void wire_put_strs(struct strbuf *sb, const char *const *v); /* NULL-terminated; NULL = none */
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct wire_reader {
+    const char *p, *end;
+    bool broken;
+};
+
+#define WIRE_HEADER 8
+/* Looks at the front of buf. 0 = not complete yet; -EPROTO = not a frame of ours or beyond
+ * LIMIT_FRAME_BYTES; else the whole frame's length, with *ret_type and a reader on its body. */
+long wire_frame_next(const char *buf, size_t n, enum wire_type *ret_type, struct wire_reader *ret);
+
+uint32_t wire_get_u32(struct wire_reader *r); /* 0 if broken */
+int64_t wire_get_i64(struct wire_reader *r);
+const char *wire_get_str(struct wire_reader *r); /* points into the buffer; "" if broken */
+/* A heap array (caller frees the array only) of pointers into the buffer, NULL-terminated. */
+const char **wire_get_strs(struct wire_reader *r);
+bool wire_done(const struct wire_reader *r); /* nothing broken, nothing left over */
+
+#endif

@@ -1,0 +1,187 @@
+/* spec.c - what holds for every job, whatever dialect it was written in. */
+#include "spec/spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+
+const char *framework_name(enum framework f)
+{
+    static const char *const names[] = {
+        [FRAMEWORK_NONE] = "none",
+        [FRAMEWORK_MPI] = "mpi",
+        [FRAMEWORK_PYTORCH] = "pytorch",
+        [FRAMEWORK_TENSORFLOW] = "tensorflow",
+    };
+
+    return names[f];
+}
+
+const struct role *spec_role(const struct job_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        if (strcmp(spec->roles[i].name, name) == 0)
+            return &spec->roles[i];
+    }
+    return NULL;
+}
+
+/* Adds an error at a node, or without a place if Muster made the value itself. */
+#define REPORT(ds, at, code, hint, ...)                                                            \
+    ((at) ? diag_at((ds), (at), (code), (hint), __VA_ARGS__)                                       \
+          : diag_pos((ds), (struct pos){0}, "", (code), (hint), __VA_ARGS__))
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+static bool label_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_dns_label(const char *name)
+{
+    size_t n = strlen(name);
+
+    if (n == 0 || !label_char(name[0]) || !label_char(name[n - 1]))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!label_char(name[i]) && name[i] != '-')
+            return false;
+    }
+    return true;
+}
+
+/* The nearest name that would do, or what else may be wrong with it. */
+static const char *name_hint(struct arena *a, const char *name)
+{
+    char *fixed = arena_strdup(a, name);
+
+    if (strchr(name, '$') || strstr(name, "{{"))
+        return "this looks like a template: fill in its variables first";
+    for (char *p = fixed; *p; p++) {
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+        else if (!label_char(*p))
+            *p = '-';
+    }
+    if (is_dns_label(fixed))
+        return arena_printf(a, "write \"%s\"", fixed);
+    return "use lower-case letters, digits and '-', with a letter or digit at both ends";
+}
+
+static void check_names(const struct job_spec *spec, struct diags *ds)
+{
+    size_t longest = 0;
+    const char *pod = "";
+
+    if (!is_dns_label(spec->name)) {
+        REPORT(ds, spec->name_at, "E0201", name_hint(ds->arena, spec->name),
+               "the name \"%s\" is no DNS label", spec->name);
+        return;
+    }
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+        const char *host = role->kind == ROLE_LAUNCHER
+                               ? arena_printf(ds->arena, "%s-%s", spec->name, role->name)
+                               : arena_printf(ds->arena, "%s-%s-%d", spec->name, role->name,
+                                              role->replicas > 0 ? role->replicas - 1 : 0);
+
+        if (strlen(host) > longest) {
+            longest = strlen(host);
+            pod = host;
+        }
+    }
+    if (longest > LIMIT_NAME)
+        REPORT(
+            ds, spec->name_at, "E0202",
+            arena_printf(ds->arena, "make the name %zu characters shorter", longest - LIMIT_NAME),
+            "the host name \"%s\" would have %zu characters (%d at most)", pod, longest,
+            LIMIT_NAME);
+}
+
+/* --- counts --------------------------------------------------------------------------------- */
+
+static void check_counts(const struct job_spec *spec, struct diags *ds)
+{
+    int64_t replicas = 0, processes = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+        bool had_room = replicas <= LIMIT_REPLICAS && processes <= LIMIT_PROCESSES;
+
+        if (role->slots_kind == SLOTS_NUMBER && role->slots > LIMIT_SLOTS)
+            REPORT(ds, role->replicas_at, "E0203", NULL,
+                   "%s has %d processes per replica (%d at most)", role->name, role->slots,
+                   LIMIT_SLOTS);
+        replicas += role->replicas;
+        processes += (int64_t)role->replicas * role->slots;
+        if (!had_room)
+            continue;
+        if (replicas > LIMIT_REPLICAS)
+            REPORT(ds, role->replicas_at, "E0203", NULL, "the job has %lld replicas (%d at most)",
+                   (long long)replicas, LIMIT_REPLICAS);
+        else if (processes > LIMIT_PROCESSES)
+            REPORT(ds, role->replicas_at, "E0203", NULL, "the job has %lld processes (%d at most)",
+                   (long long)processes, LIMIT_PROCESSES);
+    }
+}
+
+/* --- resources ------------------------------------------------------------------------------ */
+
+static void check_resources(const struct resources *res, struct diags *ds)
+{
+    char big[DURATION_TEXT], small[DURATION_TEXT];
+
+    if (res->cpu_limit_milli >= 0 && res->cpu_request_milli > res->cpu_limit_milli)
+        REPORT(ds, res->cpu_limit_at, "E0205", NULL,
+               "the cpu limit %lldm is below the request %lldm", (long long)res->cpu_limit_milli,
+               (long long)res->cpu_request_milli);
+    if (res->memory_limit >= 0 && res->memory_request > res->memory_limit)
+        REPORT(ds, res->memory_limit_at, "E0205", NULL,
+               "the memory limit %s is below the request %s", bytes_text(res->memory_limit, small),
+               bytes_text(res->memory_request, big));
+    if (res->memory_limit >= 0 && res->shm > res->memory_limit)
+        REPORT(ds, res->shm_at, "E0206", NULL,
+               "%s of shared memory do not fit into the memory limit of %s",
+               bytes_text(res->shm, big), bytes_text(res->memory_limit, small));
+}
+
+void spec_validate(const struct job_spec *spec, struct diags *ds)
+{
+    check_names(spec, ds);
+    check_counts(spec, ds);
+    for (size_t i = 0; i < spec->n_roles; i++)
+        check_resources(&spec->roles[i].res, ds);
+}
+
+struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
+                                   const char *const *argv, const char *dir)
+{
+    struct job_spec *spec = ARENA_NEW(a, struct job_spec);
+    struct role *role = ARENA_NEW(a, struct role);
+
+    *role = (struct role){
+        .name = "worker",
+        .kind = ROLE_PLAIN,
+        .replicas = hosts,
+        .slots_kind = SLOTS_NUMBER,
+        .slots = n / hosts,
+        .argv = argv,
+        .workdir = dir,
+        .res = RESOURCES_UNSET,
+        .grace_s = -1,
+        .restart = RESTART_NEVER,
+    };
+    *spec = (struct job_spec){
+        .name = "muster",
+        .dialect = "muster-v1",
+        .framework = FRAMEWORK_NONE,
+        .dir = dir,
+        .roles = role,
+        .n_roles = 1,
+        .priority = -1,
+    };
+    return spec;
+}

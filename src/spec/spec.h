@@ -1,0 +1,150 @@
+/* spec.h - the one job model every dialect is lowered into.
+ *
+ * A job_spec lives in an arena and is const once its dialect has built it. What Muster understands
+ * of a file is here, each datum once; what it does not understand stays in the role's residual pod
+ * template, so that a later rendering for Kubernetes loses nothing.
+ *
+ * Not here: how many ranks there will be and what they are called (plan), what happened (job).
+ */
+#ifndef SPEC_SPEC_H
+#define SPEC_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "doc/diag.h"
+#include "doc/tree.h"
+
+enum framework { FRAMEWORK_NONE, FRAMEWORK_MPI, FRAMEWORK_PYTORCH, FRAMEWORK_TENSORFLOW };
+const char *framework_name(enum framework f); /* "none", "mpi", … as CONTRACTS §3 */
+
+/* How a role's processes come to be. */
+enum role_kind {
+    ROLE_PLAIN,    /* each slot runs the role's command */
+    ROLE_LAUNCHER, /* runs mpirun; starts when every ROLE_HOST replica answers */
+    ROLE_HOST,     /* an MPI worker: waits, the launcher's agent starts processes in it */
+};
+
+enum env_source {
+    ENV_LITERAL,
+    ENV_SECRET,     /* ref_name, ref_key */
+    ENV_CONFIG_MAP, /* ref_name, ref_key */
+    ENV_FIELD,      /* ref_key = metadata.name, status.podIP, … */
+    ENV_RESOURCE,   /* ref_key = limits.cpu, …; ref_name = divisor or NULL */
+};
+
+struct env_entry {
+    const char *name;
+    const char *value; /* ENV_LITERAL; "" if absent */
+    const char *ref_name, *ref_key;
+    enum env_source source;
+    bool optional;
+    const struct node *at; /* for messages; NULL if made by Muster */
+};
+
+#define QUANTITY_UNSET (-1)
+struct resources { /* QUANTITY_UNSET where the file says nothing */
+    int64_t cpu_limit_milli, cpu_request_milli;
+    int64_t memory_limit, memory_request; /* bytes */
+    int64_t gpu;
+    int64_t shm;                                                /* bytes of /dev/shm */
+    const struct node *cpu_limit_at, *memory_limit_at, *shm_at; /* for messages, or NULL */
+};
+
+#define RESOURCES_UNSET                                                                            \
+    (struct resources)                                                                             \
+    {                                                                                              \
+        .cpu_limit_milli = QUANTITY_UNSET, .cpu_request_milli = QUANTITY_UNSET,                    \
+        .memory_limit = QUANTITY_UNSET, .memory_request = QUANTITY_UNSET, .gpu = QUANTITY_UNSET,   \
+        .shm = QUANTITY_UNSET,                                                                     \
+    }
+
+enum slots_kind { SLOTS_NUMBER, SLOTS_AUTO, SLOTS_UNSET };
+
+enum restart_policy { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_ALWAYS, RESTART_EXIT_CODE };
+
+struct role {
+    const char *name; /* "worker", "launcher": lower case, as the dialect spells it */
+    enum role_kind kind;
+    int32_t replicas;
+    enum slots_kind slots_kind;
+    int32_t slots; /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
+
+    /* Exactly one of argv and shell, or none (ROLE_HOST; the image's entry point). */
+    const char *const *argv; /* NULL-terminated */
+    const char *shell;
+
+    const char *workdir; /* as the file says, or NULL */
+    const struct node *workdir_at;
+    const char *image; /* or NULL */
+    const struct env_entry *env;
+    size_t n_env;
+    struct resources res;
+    int32_t grace_s; /* terminationGracePeriodSeconds, -1 = not said */
+    enum restart_policy restart;
+    int32_t restart_limit;
+    const struct node *template_at; /* the residual pod template, verbatim; NULL if there is none */
+    const struct node *replicas_at; /* for messages, or NULL */
+    const struct env_entry *env_from; /* whole secrets and config maps: name is the prefix or "" */
+    size_t n_env_from;
+};
+
+/* What a launcher role's mpirun line is made of (T9k composes it from the file's parts). */
+struct mpi_spec {
+    const char *home; /* mpiHome, or NULL */
+    const struct node *home_at;
+    const struct env_entry *mca; /* name = value pairs in file order */
+    size_t n_mca;
+    const char *const *extra_args; /* NULL-terminated; may be empty, never NULL */
+    const char *const *program;    /* what each rank runs; NULL-terminated, not empty */
+    bool recovery;                 /* --enable-recovery among extra_args */
+    const char *sshd_path;         /* absolute, or NULL */
+    const struct node *sshd_at;
+};
+
+struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[] */
+    const char *role;
+    bool skip_init;
+    const char *const *command; /* NULL if not said */
+    const char *const *args;
+};
+
+struct job_spec {
+    const char *name;       /* metadata.name, or "muster" for `run -n` */
+    const char *generate;   /* metadata.generateName, or NULL */
+    const char *namespace_; /* or NULL */
+    const char *dialect;    /* id of CONTRACTS §2 */
+    const char *form;       /* "M1", "M2" or NULL: a dialect's own variants, for its status */
+    enum framework framework;
+
+    const char *file; /* as named by the user, NULL for `run -n` */
+    const char *dir;  /* directory of the file, absolute */
+
+    const struct role *roles;
+    size_t n_roles;
+    const struct mpi_spec *mpi; /* set if framework is FRAMEWORK_MPI */
+
+    bool clean_up_workers;
+    bool debug, pause;                      /* enabled */
+    const struct node *debug_at, *pause_at; /* the `enabled` keys, for messages */
+    const struct debug_role *debug_roles, *resume_roles;
+    size_t n_debug_roles, n_resume_roles;
+
+    const char *queue;          /* or NULL */
+    int32_t priority;           /* -1 = not said */
+    const char *container;      /* name of the training container, for the dialect's status */
+    const struct node *name_at; /* for messages, or NULL */
+};
+
+const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
+
+/* Checks that hold for every dialect: names, counts, limits against requests, shm against memory.
+ * Adds its findings to ds, each at the node of the value. */
+void spec_validate(const struct job_spec *spec, struct diags *ds);
+
+/* The job of `muster run -n N --hosts H -- CMD…`: one role `worker`. argv is not copied.
+ * dir is the caller's working directory. N must be a multiple of H (checked by the caller). */
+struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
+                                   const char *const *argv, const char *dir);
+
+#endif

@@ -1,0 +1,164 @@
+/* spec.c - what holds for every job; the job of `run -n`. */
+#include "spec/spec.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/tap.h"
+
+static struct node at(unsigned int line)
+{
+    return (struct node){.type = NODE_STRING, .text = "", .pos = {line, 1}};
+}
+
+/* The one finding about a job: its code, or "none". */
+static const char *finding(struct arena *a, const struct job_spec *spec, unsigned int *ret_line,
+                           const char **ret_hint)
+{
+    const char *code = "none";
+    struct diags ds;
+
+    diags_init(&ds, a);
+    spec_validate(spec, &ds);
+    *ret_line = 0;
+    *ret_hint = NULL;
+    if (ds.n) {
+        code = ds.v[0].code;
+        *ret_line = ds.v[0].pos.line;
+        *ret_hint = ds.v[0].hint;
+    }
+    if (ds.n > 1)
+        code = "several";
+    diags_release(&ds);
+    return code;
+}
+
+static void test_names(struct arena *a)
+{
+    static const char x52[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const struct {
+        const char *name, *code, *hint;
+        int replicas;
+    } rows[] = {
+        {"mpi-example", "none", NULL, 5},
+        {"a", "none", NULL, 1},
+        {"0a", "none", NULL, 1},
+        {"MPI_Example", "E0201", "write \"mpi-example\"", 1},
+        {"a.b", "E0201", "write \"a-b\"", 1},
+        {"-a", "E0201", "at both ends", 1},
+        {"", "E0201", "at both ends", 1},
+        {"${NAME}", "E0201", "template", 1},
+        {x52, "none", NULL, 1000},
+        {x52, "E0202", "1 characters shorter", 1001},
+    };
+    struct node name_at = at(4);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role role = {.name = "worker",
+                            .kind = ROLE_HOST,
+                            .replicas = rows[i].replicas,
+                            .slots = 1,
+                            .res = RESOURCES_UNSET};
+        struct job_spec spec = {
+            .name = rows[i].name, .name_at = &name_at, .roles = &role, .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "name \"%s\"", rows[i].name);
+        if (rows[i].hint) {
+            is_int(line, 4, "at the name");
+            has(hint, rows[i].hint, "with a hint");
+        }
+    }
+}
+
+static void test_counts(struct arena *a)
+{
+    static const struct {
+        int replicas, slots;
+        const char *code;
+    } rows[] = {
+        {LIMIT_REPLICAS, 1, "none"},       {LIMIT_REPLICAS + 1, 1, "E0203"},
+        {INT32_MAX, LIMIT_SLOTS, "E0203"}, {1, LIMIT_SLOTS, "none"},
+        {1, LIMIT_SLOTS + 1, "E0203"},     {16, LIMIT_SLOTS, "none"},
+        {17, LIMIT_SLOTS, "E0203"},
+    };
+    struct node replicas_at = at(7);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role role = {.name = "w",
+                            .replicas = rows[i].replicas,
+                            .replicas_at = &replicas_at,
+                            .slots_kind = SLOTS_NUMBER,
+                            .slots = rows[i].slots,
+                            .res = RESOURCES_UNSET};
+        struct job_spec spec = {.name = "j", .roles = &role, .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%d x %d", rows[i].replicas,
+               rows[i].slots);
+        if (strcmp(rows[i].code, "none") != 0)
+            is_int(line, 7, "at the replicas");
+    }
+}
+
+static void test_resources(struct arena *a)
+{
+    static const struct {
+        int64_t cpu_limit, cpu_request, memory_limit, memory_request, shm;
+        const char *code;
+        unsigned int line;
+    } rows[] = {
+        {-1, -1, -1, -1, -1, "none", 0},   {100, 50, 4096, 2048, 4096, "none", 0},
+        {-1, 50, -1, 2048, 99, "none", 0}, {100, 101, -1, -1, -1, "E0205", 1},
+        {-1, -1, 10, 11, -1, "E0205", 2},  {-1, -1, 10, -1, 11, "E0206", 3},
+        {0, 1, -1, -1, -1, "E0205", 1},
+    };
+    struct node cpu = at(1), memory = at(2), shm = at(3);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role role = {
+            .name = "w",
+            .replicas = 1,
+            .slots = 1,
+            .res = {.cpu_limit_milli = rows[i].cpu_limit,
+                    .cpu_request_milli = rows[i].cpu_request,
+                    .memory_limit = rows[i].memory_limit,
+                    .memory_request = rows[i].memory_request,
+                    .gpu = QUANTITY_UNSET,
+                    .shm = rows[i].shm,
+                    .cpu_limit_at = &cpu,
+                    .memory_limit_at = &memory,
+                    .shm_at = &shm},
+        };
+        struct job_spec spec = {.name = "j", .roles = &role, .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "resources %zu", i);
+        is_int(line, rows[i].line, "at the right one");
+    }
+}
+
+int main(void)
+{
+    static const char *const argv[] = {"/bin/true", NULL};
+    auto_arena struct arena *a = arena_new();
+    const struct job_spec *spec = spec_from_command(a, 12, 3, argv, "/tmp");
+    const struct role *role = spec_role(spec, "worker");
+    unsigned int line;
+    const char *hint;
+
+    test_names(a);
+    test_counts(a);
+    test_resources(a);
+    ok(role && spec->n_roles == 1, "a command is a job with one role");
+    is_int(role->replicas, 3, "its hosts");
+    is_int(role->slots, 4, "and the processes of each");
+    ok(role->argv == argv && !role->shell, "its argv is the caller's");
+    is_str(finding(a, spec, &line, &hint), "none", "and it is valid");
+    ok(!spec_role(spec, "launcher"), "a role that is not there");
+    is_str(framework_name(FRAMEWORK_MPI), "mpi", "frameworks have names");
+    return tap_done();
+}

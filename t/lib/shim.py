@@ -1,0 +1,216 @@
+"""Speaks the wire protocol of src/shim/wire.h to a real muster-shim, for tests.
+
+The shim is started as muster starts it, as pid 1 of fresh pid and mount namespaces with its end of
+a socketpair as fd 3; as an ordinary user inside a user namespace too.
+"""
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+SETUP, SPAWN, SIGNAL, STOP, END = range(1, 6)
+READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE = range(64, 73)
+SPAWN_STDIN = 1
+ALL, REPLICA, PROCESS = range(3)
+VERSION = 1
+
+# u: u32, i: i32, q: i64, s: string, v: list of strings
+BODIES = {
+    READY: ("ready", "version:u groups:v"),
+    REFUSED: ("refused", "error:i what:s"),
+    NOTE: ("note", "text:s"),
+    STARTED: ("started", "process:u pid:u at:q"),
+    SPAWN_FAILED: ("spawn-failed", "process:u error:i what:s at:q"),
+    EXITED: ("exited", "process:u status:u at:q rss:q oom:u limit:q peak:q"),
+    RANK_STARTED: ("rank-started", "replica:u launch:u rank:u size:u pid:u forwarded:u at:q log:s"),
+    RANK_EXITED: ("rank-exited",
+                  "replica:u launch:u rank:u known:u status:u at:q rss:q oom:u limit:q peak:q"),
+    BYE: ("bye", ""),
+}
+
+
+def u32(v):
+    return struct.pack("=I", v)
+
+
+def i64(v):
+    return struct.pack("=q", v)
+
+
+def text(s):
+    return os.fsencode(s) + b"\0"
+
+
+def texts(v):
+    return u32(len(v)) + b"".join(text(s) for s in v)
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, fmt):
+        (v,) = struct.unpack_from(fmt, self.data, self.at)
+        self.at += struct.calcsize(fmt)
+        return v
+
+    def field(self, kind):
+        if kind == "v":
+            return [self.field("s") for _ in range(self.take("=I"))]
+        if kind == "s":
+            end = self.data.index(b"\0", self.at)
+            s, self.at = self.data[self.at:end], end + 1
+            return s.decode(errors="replace")
+        return self.take({"u": "=I", "i": "=i", "q": "=q"}[kind])
+
+
+class Gone(Exception):
+    """The shim has closed its end."""
+
+
+class Shim:
+    """replicas: a list of (name, host, cpu_milli, memory, shm)."""
+
+    def __init__(self, path, replicas, run_id="test", env=None, namespaces=True, hosts=None):
+        self.dir = tempfile.mkdtemp(prefix="shim.")
+        self.run_dir, self.scratch = self.dir + "/run", self.dir + "/s"
+        os.makedirs(self.run_dir + "/bin", 0o700)
+        os.mkdir(self.scratch, 0o700)
+        os.symlink(self.scratch, self.run_dir + "/scratch")
+        for name in ("ssh", "rsh", "muster-rank"):
+            os.symlink(os.path.abspath(path), self.run_dir + "/bin/" + name)
+        self.replicas = replicas
+        self.buffer, self.seen = b"", []
+        self.sock, theirs = socket.socketpair()
+        self.process = self._start(path, theirs, namespaces, env)
+        theirs.close()
+        if hosts is None:
+            hosts = "127.0.0.1 localhost\n" + "".join(
+                "127.1.0.%d %s %s\n" % (i + 1, r[1], r[0]) for i, r in enumerate(replicas))
+        body = u32(VERSION) + text(run_id) + text(self.run_dir) + text(self.scratch) + text(hosts)
+        body += u32(len(replicas))
+        for name, host, cpu, memory, shm in replicas:
+            body += text(name) + text(host) + i64(cpu) + i64(memory) + i64(shm)
+        self.send(SETUP, body)
+
+    def _start(self, path, theirs, namespaces, env):
+        argv = [os.path.abspath(path), "supervise"]
+        if namespaces:
+            flags = ["-pfm", "--kill-child", "--propagation", "unchanged"]
+            if os.geteuid() != 0:
+                flags += ["-U", "--map-current-user", "--keep-caps"]
+            argv = ["unshare", *flags, *argv]
+        fd = theirs.fileno()
+        return subprocess.Popen(["sh", "-c", 'exec "$@" 3<&%d' % fd, "sh", *argv],
+                                pass_fds=(fd,), env=env)
+
+    def send(self, kind, body=b""):
+        self.sock.sendall(struct.pack("=IHH", len(body), kind, 0) + body)
+
+    def spawn(self, process, replica, argv, env=None, cwd="/", log=None, flags=0):
+        env = dict(env or {})
+        env.setdefault("PATH", self.run_dir + "/bin:/usr/local/bin:/usr/bin:/bin")
+        env.setdefault("MUSTER_RUN_DIR", self.run_dir)
+        if log is None:
+            log = "%s.log" % self.replicas[replica][0] if argv else ""
+        self.send(SPAWN, u32(process) + u32(replica) + u32(flags) + text(cwd) + text(log)
+                  + texts(argv) + texts(["%s=%s" % kv for kv in env.items()]))
+
+    def signal(self, scope, ident, sig):
+        self.send(SIGNAL, u32(scope) + u32(ident) + u32(sig))
+
+    def stop(self, scope, ident=0):
+        self.send(STOP, u32(scope) + u32(ident))
+
+    def next(self, timeout=30):
+        """The next frame as a dict with its "kind"; all are kept in self.seen."""
+        end = time.monotonic() + timeout
+        while True:
+            if len(self.buffer) >= 8:
+                n, kind, _ = struct.unpack_from("=IHH", self.buffer)
+                if len(self.buffer) >= 8 + n:
+                    frame = self._decode(kind, self.buffer[8:8 + n])
+                    self.buffer = self.buffer[8 + n:]
+                    self.seen.append(frame)
+                    return frame
+            if not select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
+                raise TimeoutError("nothing for %g s after %r" % (timeout, self.seen[-3:]))
+            data = self.sock.recv(65536)
+            if not data:
+                raise Gone()
+            self.buffer += data
+
+    @staticmethod
+    def _decode(kind, body):
+        name, fields = BODIES[kind]
+        reader, frame = Reader(body), {"kind": name}
+        for f in fields.split():
+            key, t = f.split(":")
+            frame[key] = reader.field(t)
+        if reader.at != len(body):
+            raise ValueError("%s has %d bytes too many" % (name, len(body) - reader.at))
+        return frame
+
+    def until(self, kind, timeout=30, **fields):
+        """Reads frames up to one of that kind with those values."""
+        end = time.monotonic() + timeout
+        while True:
+            f = self.next(max(0, end - time.monotonic()))
+            if f["kind"] == kind and all(f[k] == v for k, v in fields.items()):
+                return f
+
+    def find(self, kind, **fields):
+        """The same, if it has not been seen already."""
+        for f in self.frames(kind):
+            if all(f[k] == v for k, v in fields.items()):
+                return f
+        return self.until(kind, **fields)
+
+    def pid(self):
+        """Of the shim itself: the only child of what made its namespaces."""
+        pid = self.process.pid
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return int(f.read())
+
+    def frames(self, kind):
+        return [f for f in self.seen if f["kind"] == kind]
+
+    def log(self, name):
+        with open("%s/logs/%s" % (self.run_dir, name), errors="replace") as f:
+            return f.read()
+
+    def logs(self):
+        return sorted(os.listdir(self.run_dir + "/logs"))
+
+    def end(self, timeout=30):
+        """Asks for the end; the shim's exit code."""
+        self.send(END)
+        self.until("bye", timeout)
+        return self.process.wait(timeout)
+
+    def remove(self):
+        self.sock.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+def exit_code(status):
+    return os.waitstatus_to_exitcode(status)
+
+
+def replica(name, host=None, cpu=-1, memory=-1, shm=-1):
+    return (name, host or name, cpu, memory, shm)

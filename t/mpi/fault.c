@@ -1,0 +1,68 @@
+/* fault.c - an MPI program in which one rank goes wrong while the others wait for it.
+ *
+ *     fault HOW [RANK [SECONDS]]     rank RANK (3) does HOW after SECONDS (0.3); the rest meet in barriers
+ *
+ * HOW: exit7, kill, segv, abort9 (MPI_Abort), oom (takes memory until it is stopped), none (just ends),
+ *      stay (never ends), deaf (never ends and ignores SIGTERM)
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void take_memory(void)
+{
+    for (;;) {
+        char *p = malloc(1 << 20);
+        if (p)
+            memset(p, 1, 1 << 20);
+    }
+}
+
+static void go_wrong(const char *how)
+{
+    if (strcmp(how, "exit7") == 0)
+        _exit(7);
+    if (strcmp(how, "kill") == 0)
+        (void)raise(SIGKILL);
+    if (strcmp(how, "segv") == 0) {
+        (void)signal(SIGSEGV, SIG_DFL); /* not Open MPI's handler: a real end by this signal */
+        (void)raise(SIGSEGV);
+    }
+    if (strcmp(how, "abort9") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    if (strcmp(how, "oom") == 0)
+        take_memory();
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "none";
+    int who = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 3;
+    double after = argc > 3 ? strtod(argv[3], NULL) : 0.3;
+    int rank;
+
+    if (strcmp(how, "deaf") == 0)
+        (void)signal(SIGTERM, SIG_IGN);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    printf("up %d\n", rank);
+    (void)fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep((useconds_t)(after * 1e6));
+    if (strcmp(how, "none") != 0) {
+        if (rank == who) {
+            printf("rank %d is about to go wrong: %s\n", rank, how);
+            (void)fflush(stdout);
+            go_wrong(how);
+        }
+        for (;;) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            usleep(20000);
+        }
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# What the repository promises about itself: the example, the layers, the static shim.
+. "${0%/*}/lib.sh"
+
+is "$(sha256sum <"$TOP/examples/mpi-example.yaml" | cut -d' ' -f1)" \
+    cce8ccc83c579320ff6e3c08bb0c15c87260c8c007ebda00f8655ba41080210d "the example is the original file"
+ok "every room includes only what it may" "$TOP/tools/check-layers"
+if [ -n "${MUSTER_SAN:-}" ]; then
+    skip "a sanitizer cannot be linked statically"
+else
+    like "$(ldd "${MUSTER%/*}/muster-shim" 2>&1)" "statically linked|not a dynamic" "the shim is static"
+fi
+
+done_testing

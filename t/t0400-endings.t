@@ -1,0 +1,154 @@
+#!/bin/sh
+# Every row of endings.tsv, staged for real: exit code, outcome, who was first, how, in what words;
+# afterwards nothing of the run is left. ENDINGS="name name" runs only those.
+. "${0%/*}/lib.sh"
+have_mpi openmpi || skip_all "no Open MPI here"
+
+cd "$WORK" || exit 1
+echo text >plain-file
+mkdir -p lying/bin mpich/bin
+cat >lying/bin/mpirun <<'SH'
+#!/bin/sh
+mpirun.openmpi "$@"
+exit 0
+SH
+chmod +x lying/bin/mpirun
+if have_mpi mpich; then ln -s "$(command -v mpiexec.hydra)" mpich/bin/mpirun; fi
+
+# shellcheck disable=SC2086 # words are meant to be split
+json_list() # WORDS… as a JSON list
+{
+    python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))' "$@"
+}
+
+write_job() # COMMAND: a T9k file of two workers and four ranks
+{
+    workers=2 slots=2 args='"--allow-run-as-root", "--oversubscribe", "-bind-to", "none"'
+    case $home in mpich) args='"-bind-to", "none"' ;; esac
+    case $mpi in *recovery*) args="$args, \"--enable-recovery\", \"--max-restarts\", \"100\"" ;; esac
+    case $mpi in *one*) workers=1 slots=4 ;; esac
+    cat <<YAML
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata:
+  name: ending
+spec:
+  worker:
+    replicas: $workers
+    extraMPIArgs: ["-N", "$slots", $args]
+    cmd: $(eval "json_list $1")
+    template:
+      spec:
+        containers:
+          - name: mpi-worker
+            image: none
+YAML
+    [ -z "$limit" ] || echo "            resources: {limits: {memory: $limit}}"
+    [ -z "$home" ] || echo "  mpiHome: $WORK/$home"
+}
+
+up() # all four have said so
+{
+    [ "$(grep -c '\] up' "$out")" -ge 4 ]
+}
+
+stage() # runs the row; sets $rc
+{
+    program=$MUSTER
+    [ -z "$fault" ] || program=$MUSTER_FAULTY
+    rm -f "$REPORT"
+    case $form in
+    shell) eval "set -- $options -n 4 --hosts 2 -- $command" ;;
+    *) eval "set -- $options job.yaml" ;;
+    esac
+    MUSTER_FAULT=$fault timeout -k 5 60 "$program" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
+    waiter=$!
+    if [ "$send" != - ]; then
+        wait_until 30 up || diag "$name: not up after 30 s"
+        muster=$(cat "/proc/$waiter/task/$waiter/children")
+        for signal in $send; do
+            kill "-$signal" $muster
+            sleep 0.3
+        done
+    fi
+    wait $waiter
+    rc=$?
+}
+
+same() # GOT WANT NAME: WANT is "-" for null, "*" for anything, else an expression
+{
+    case $2 in
+    -) is "$1" null "$3" ;;
+    \*) ;;
+    *) like "$1" "^$2\$" "$3" ;;
+    esac
+}
+
+compare()
+{
+    is "$rc" "$exit" "$name: exit code"
+    if [ "$outcome" = - ]; then
+        ok "$name: no report" test ! -e "$REPORT"
+        like "$(cat "$err")" "$sentence" "$name: the reason"
+        return
+    fi
+    is "$(report outcome)" "$outcome" "$name: outcome"
+    is "$(report exit_code)" "$exit" "$name: exit code in the report"
+    like "$(report verdict)" "$sentence" "$name: verdict"
+    if [ "$kind" = - ]; then
+        is "$(report cause)" null "$name: no cause"
+    else
+        same "$(report cause.replica)" "$replica" "$name: replica"
+        same "$(report cause.rank)" "$rank" "$name: rank"
+        is "$(report cause.kind)" "$kind" "$name: kind"
+    fi
+    is "$(survivors "$(run_id)")" "" "$name: nothing is left"
+    is "$(find "$XDG_RUNTIME_DIR" -mindepth 2)" "" "$name: no scratch is left"
+}
+
+run_row()
+{
+    limit='' fault='' home='' form='' options=''
+    for word in $words; do
+        case $word in
+        limit=*) limit=${word#*=} ;;
+        fault=*) fault=${word#*=} ;;
+        home=*) home=${word#*=} ;;
+        form=* | file=*) form=${word#*=} ;;
+        -) ;;
+        *) options="$options $word" ;;
+        esac
+    done
+    if [ "$home" = mpich ] && ! have_mpi mpich; then
+        skip "$name: no MPICH here"
+        return
+    fi
+    if [ -n "$limit" ] && [ "$(id -u)" -ne 0 ]; then
+        skip "$name: only root may set limits here"
+        return
+    fi
+    mpi_dir=openmpi
+    [ "$home" != mpich ] || mpi_dir=mpich
+    ln -sf "$PROGRAMS/$mpi_dir/fault" fault
+    case $form in
+    bad) printf 'apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nspec: {worker: 3}\n' >job.yaml ;;
+    missing) options=" $WORK/missing.yaml #" ;;
+    shell) ;;
+    *) write_job "$command" >job.yaml ;;
+    esac
+    stage
+    before=$tests
+    compare
+    [ "$tests" -gt "$before" ] || result 1 "$name" "compared nothing"
+}
+
+tab=$(printf '\t')
+while IFS=$tab read -r name words mpi command send exit outcome replica rank kind sentence; do
+    case $name in
+    '#'* | name) continue ;;
+    esac
+    case " ${ENDINGS:-$name} " in
+    *" $name "*) run_row </dev/null ;;
+    esac
+done <"$TOP/t/endings.tsv"
+done_testing
