@@ -92,10 +92,12 @@ help:
 deps:
 	@tools/deps $(FOR)
 
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # The packages have to be there before the second make looks for them.
 quickstart:
 	@tools/deps build run
-	@$(MAKE) --no-print-directory all examples/random_walk
+	@$(MAKE) $(PARALLEL) --no-print-directory all examples/random_walk
 	$(B)/muster run examples/mpi-example.yaml
 
 # --- programs ------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ chosen = $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS),$(find
 
 test:
 	@[ $$(id -u) -ne 0 ] || tools/deps build run test
-	@$(MAKE) --no-print-directory WERROR=1 test-programs
+	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
 	@$(PROVE) $(call chosen,$(UNITS) $(SCRIPTS))
 
 soak: test-programs

@@ -21,6 +21,7 @@
 #   report KEY              value in $REPORT: cause.rank, attempts.0.ranks.3.exit_code; # = length
 #   json KEY FILE           the same for any file
 #   run_id                  that of $REPORT
+#   has_shape SCHEMA FILE NAME   a test: the file is what doc/schema/SCHEMA.json promises
 #   survivors ID            "pid command" of every process whose environment has that MUSTER_RUN_ID
 #   wait_until S COMMAND…   tries 20 times a second for S seconds
 #   as_user COMMAND…        as an ordinary user, in a directory of that user's ($USER_DIR) with its
@@ -153,6 +154,32 @@ report()
 run_id()
 {
     report job.run_id
+}
+
+# The python3 that is first on PATH need not be the one the packages are for.
+schema_python=
+for python in python3 /usr/bin/python3; do
+    if [ -z "$schema_python" ] && "$python" -c 'import jsonschema' 2>/dev/null; then schema_python=$python; fi
+done
+
+conforms() # SCHEMA FILE…
+{
+    "$schema_python" - "$TOP/doc/schema/$1.json" "$2" <<'PYTHON'
+import json, sys
+from jsonschema import Draft7Validator
+schema, instance = (json.load(open(f)) for f in sys.argv[1:])
+Draft7Validator.check_schema(schema)
+Draft7Validator(schema).validate(instance)
+PYTHON
+}
+
+has_shape()
+{
+    if [ -n "$schema_python" ]; then
+        ok "$3" conforms "$1" "$2"
+    else
+        skip "no python3 here has jsonschema"
+    fi
 }
 
 survivors()

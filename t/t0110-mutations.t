@@ -43,7 +43,7 @@ for f in "$files"/*.yaml; do
 done
 diag "$accepted of $count are still good"
 
-python3 - "$TOP/doc/schema/validate.json" "$told"/*.yaml >"$WORK/checked" <<'PYTHON'
+"${schema_python:-python3}" - "$TOP/doc/schema/validate.json" "$told"/*.yaml >"$WORK/checked" <<'PYTHON'
 import json, os, sys
 try:
     from jsonschema import Draft7Validator

@@ -65,9 +65,9 @@ stage() # runs the row; sets $rc
     waiter=$!
     if [ "$send" != - ]; then
         wait_until 30 up || diag "$name: not up after 30 s"
-        muster=$(cat "/proc/$waiter/task/$waiter/children")
+        muster=$(tr -d " " <"/proc/$waiter/task/$waiter/children")
         for signal in $send; do
-            kill "-$signal" $muster
+            kill "-$signal" "$muster"
             sleep 0.3
         done
     fi
@@ -92,6 +92,7 @@ compare()
         like "$(cat "$err")" "$sentence" "$name: the reason"
         return
     fi
+    has_shape report "$REPORT" "$name: the report's shape"
     is "$(report outcome)" "$outcome" "$name: outcome"
     is "$(report exit_code)" "$exit" "$name: exit code in the report"
     like "$(report verdict)" "$sentence" "$name: verdict"

@@ -31,16 +31,10 @@ spec:
             image: none
 YAML
 
-pids_of() # PROGRAM: those that run it, by its path's last component, in this run
+pids_of() # PROGRAM: the processes of this run that run it
 {
-    for p in /proc/[0-9]*; do
-        case $(readlink "$p/exe" 2>/dev/null) in
-        */"$1" | */"$1 (deleted)") ;;
-        *) continue ;;
-        esac
-        if grep -qsaz "$WORK" "$p/environ" "$p/cmdline" || readlink "$p/exe" | grep -q "^$WORK/"; then
-            echo "${p#/proc/}"
-        fi
+    find /proc/[0-9]* -maxdepth 1 -name exe -lname "*/$1" 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+        grep -qsaz "$WORK" "/proc/$pid/environ" "/proc/$pid/maps" && echo "$pid"
     done
 }
 

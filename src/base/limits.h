@@ -6,31 +6,32 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
-#define LIMIT_FILE_BYTES (1024 * 1024) /* a job file */
-#define LIMIT_DEPTH 128                /* nesting of a document */
-#define LIMIT_NODES 100000             /* nodes of a document, aliases expanded */
-#define LIMIT_KEYS 4096                /* keys of one mapping */
-#define LIMIT_ENV 4096                 /* environment variables of a container */
-#define LIMIT_ANCHORS 1024             /* anchors in one document */
-#define LIMIT_DOCUMENTS 64             /* documents in one file */
-#define LIMIT_DIAGS 200                /* problems reported per file; the rest is counted */
-#define LIMIT_REPLICAS 8192            /* replicas of a job, all roles together */
-#define LIMIT_PROCESSES 65536          /* processes of a job, ranks included */
-#define LIMIT_SLOTS 4096               /* processes of one replica */
-#define LIMIT_NAME 63                  /* a DNS label: job, role and host names */
+#define LIMIT_FILE_BYTES (1024 * 1024)      /* a job file */
+#define LIMIT_DEPTH 128                     /* nesting of a document */
+#define LIMIT_NODES 100000                  /* nodes of a document, aliases expanded */
+#define LIMIT_KEYS 4096                     /* keys of one mapping */
+#define LIMIT_ENV 4096                      /* environment variables of a container */
+#define LIMIT_ANCHORS 1024                  /* anchors in one document */
+#define LIMIT_DOCUMENTS 64                  /* documents in one file */
+#define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
+#define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
+#define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */
+#define LIMIT_SLOTS 4096                    /* processes of one replica */
+#define LIMIT_NAME 63                       /* a DNS label: job, role and host names */
 #define LIMIT_FRAME_BYTES (8 * 1024 * 1024) /* one message between muster and its shim */
 #define LIMIT_LINK_QUEUE_BYTES (16 * 1024 * 1024) /* not yet read by muster; then agents wait */
-#define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */
-#define LIMIT_LAUNCHES 65536           /* calls of mpirun told apart in one job */
-#define LIMIT_LAUNCH_ID 255            /* bytes of what tells them apart */
-#define LIMIT_AGENT_CLIENTS 16384      /* connections of agents and rank wrappers to one shim */
-#define LIMIT_KILL_WAIT_MS 5000        /* after SIGKILL: how long an end may take to be seen */
-#define LIMIT_LINE_BYTES (64 * 1024)   /* a live line; longer ones are shown in pieces */
-#define LIMIT_LIVE_BYTES (1024 * 1024)  /* live output waiting for a slow terminal; logs wait on disk */
-#define LIMIT_TAIL_LINES 20            /* lines of a log in a verdict */
-#define LIMIT_TAIL_BYTES (16 * 1024)   /* bytes read back for those lines */
-#define LIMIT_TREE_DEPTH 256           /* directories within each other when removing a tree */
-#define LIMIT_RUNS_KEPT 50             /* run directories kept */
-#define LIMIT_ERR_TEXT 1024            /* text of a struct err */
+#define LIMIT_PACKET_BYTES (256 * 1024)           /* one message of an agent or a rank wrapper */
+#define LIMIT_LAUNCHES 65536                      /* calls of mpirun told apart in one job */
+#define LIMIT_LAUNCH_ID 255                       /* bytes of what tells them apart */
+#define LIMIT_AGENT_CLIENTS 16384    /* connections of agents and rank wrappers to one shim */
+#define LIMIT_KILL_WAIT_MS 5000      /* after SIGKILL: how long an end may take to be seen */
+#define LIMIT_LINE_BYTES (64 * 1024) /* a live line; longer ones are shown in pieces */
+#define LIMIT_LIVE_BYTES                                                                           \
+    (1024 * 1024)           /* live output waiting for a slow terminal; logs wait on disk */
+#define LIMIT_TAIL_LINES 20 /* lines of a log in a verdict */
+#define LIMIT_TAIL_BYTES (16 * 1024) /* bytes read back for those lines */
+#define LIMIT_TREE_DEPTH 256         /* directories within each other when removing a tree */
+#define LIMIT_RUNS_KEPT 50           /* run directories kept */
+#define LIMIT_ERR_TEXT 1024          /* text of a struct err */
 
 #endif

@@ -30,12 +30,15 @@ struct opt {
     char letter;      /* or 0 */
     enum opt_kind kind;
     size_t offset;
-    const char *arg;  /* "FILE", shown in --help; NULL for a flag */
-    const char *help; /* one line, lower case, no full stop */
+    const char *arg;            /* "FILE", shown in --help; NULL for a flag */
+    const char *help;           /* one line, lower case, no full stop */
     const char *const *choices; /* OPT_CHOICE, NULL-terminated */
     int64_t min;                /* OPT_INT */
 };
-#define OPT_END {.name = NULL}
+#define OPT_END                                                                                    \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
 
 struct verb {
     const char *name;

@@ -35,8 +35,8 @@ static const struct opt run_opts[] = {
     {"processes", 'n', OPT_INT, AT(n), "N", "start N processes of CMD", NULL, 1},
     {"hosts", 0, OPT_INT, AT(hosts), "H", "spread them over H replicas (default 1)", NULL, 1},
     {"report", 0, OPT_STRING, AT(report), "FILE", "write the report as JSON; - is stdout", NULL, 0},
-    {"grace", 0, OPT_DURATION, AT(grace_ms), "D",
-     "time between SIGTERM and SIGKILL (default 10s)", NULL, 0},
+    {"grace", 0, OPT_DURATION, AT(grace_ms), "D", "time between SIGTERM and SIGKILL (default 10s)",
+     NULL, 0},
     {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D",
      "how long replicas may take to be ready (default 600s)", NULL, 0},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
@@ -113,12 +113,14 @@ static int check_runnable(const struct job_spec *spec)
 {
     if (spec->debug) {
         tell_error("%s:%u: runMode.debug.enabled is true: debug mode cannot be run yet; set it to "
-                   "false to run the job", spec->file, spec->debug_at->pos.line);
+                   "false to run the job",
+                   spec->file, spec->debug_at->pos.line);
         return EXIT_MUSTER;
     }
     if (spec->pause) {
         tell_error("%s:%u: runMode.pause.enabled is true: a paused job cannot be run yet; set it "
-                   "to false to run the job", spec->file, spec->pause_at->pos.line);
+                   "to false to run the job",
+                   spec->file, spec->pause_at->pos.line);
         return EXIT_MUSTER;
     }
     for (size_t k = 0; k < spec->n_roles; k++)
@@ -127,7 +129,8 @@ static int check_runnable(const struct job_spec *spec)
             if (env->source != ENV_SECRET && env->source != ENV_CONFIG_MAP)
                 continue;
             tell_error("%s:%u: %s comes from %s %s, key %s: such values cannot be given to a "
-                       "local run yet", spec->file, env->at ? env->at->pos.line : 0, env->name,
+                       "local run yet",
+                       spec->file, env->at ? env->at->pos.line : 0, env->name,
                        env->source == ENV_SECRET ? "secretKeyRef" : "configMapKeyRef",
                        env->ref_name, env->ref_key);
             return EXIT_MUSTER;
@@ -218,8 +221,10 @@ static int run_in(const struct run_options *o, struct rundir *rd, struct arena *
 
 static int run_main(const struct verb *verb, int argc, char **argv)
 {
-    struct run_options o = {.grace_ms = 10000, .start_timeout_ms = 600000,
-                            .recovery_timeout_ms = 60000, .isolate = "auto"};
+    struct run_options o = {.grace_ms = 10000,
+                            .start_timeout_ms = 600000,
+                            .recovery_timeout_ms = 60000,
+                            .isolate = "auto"};
     struct operands ops;
     struct err e;
     auto_arena struct arena *a = arena_new();
@@ -228,13 +233,15 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (o.n == 0 && (ops.n != 1 || ops.rest))
-        return usage_error(verb, ops.n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
+        return usage_error(verb,
+                           ops.n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
     if (o.n == 0 && o.hosts)
         return usage_error(verb, "--hosts goes with -n");
-    int code = o.n ? spec_from_operands(verb, &o, &ops, a, &spec)
-                   : spec_from_file(&o, ops.v[0], a, &spec);
-    if (code == 0)
-        code = check_runnable(spec);
+    int code =
+        o.n ? spec_from_operands(verb, &o, &ops, a, &spec) : spec_from_file(&o, ops.v[0], a, &spec);
+    if (code != 0 || !spec)
+        return code;
+    code = check_runnable(spec);
     if (code != 0)
         return code;
 
@@ -255,7 +262,8 @@ const struct verb verb_run = {
     .synopsis = "FILE | -n N [--hosts H] -- CMD…",
     .summary = "run a job here, in the foreground",
     .about =
-        "Runs the job of FILE, unchanged, on this machine: every replica is a host of its own name, "
+        "Runs the job of FILE, unchanged, on this machine: every replica is a host of its own "
+        "name, "
         "mpirun reaches it without sshd. Shows the output of every process live, ends with a "
         "verdict, and exits with the job's own code (125: Muster itself refused or failed).\n"
         "\n"

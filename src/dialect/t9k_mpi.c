@@ -201,10 +201,14 @@ static void lower_mpi(struct lowering *l)
 
     program_at = either(l, node_get(m1, "cmd"), node_get(m2, "script"));
     args_at = either(l, node_get(m1, "extraMPIArgs"), node_get(m2, "extraArgs"));
-    if (program_at)
-        program = program_at->parent == m2 ? config->script : worker->cmd;
-    if (args_at)
-        args = args_at->parent == m2 ? config->extra_args : worker->extra_args;
+    if (program_at && worker)
+        program = worker->cmd;
+    if (program_at && config && program_at->parent == m2)
+        program = config->script;
+    if (args_at && worker)
+        args = worker->extra_args;
+    if (args_at && config && args_at->parent == m2)
+        args = config->extra_args;
     l->mpi->home_at = either(l, node_get(in->at, "mpiHome"), node_get(m2, "home"));
     l->mpi->home = config && config->home ? config->home : in->mpi_home;
     lower_mca(l, either(l, in->mca, config ? config->mca : NULL));

@@ -17,7 +17,7 @@ struct engine_ops {
     void (*signal)(struct engine *en, int sig); /* to every command and rank that lives */
     void (*kill)(struct engine *en);            /* SIGKILL for everything of the job */
     void (*release)(struct engine *en);         /* end what is left, then client->released */
-    void (*free)(struct engine *en); /* the loop must turn once more afterwards */
+    void (*free)(struct engine *en);            /* the loop must turn once more afterwards */
 };
 
 struct engine {

@@ -74,8 +74,7 @@ static void apply_proc_end(struct job *job, const struct event *e)
 static struct launch *launch_get(struct job *job, uint32_t number, uint32_t size)
 {
     while (job->n_launches < number) {
-        job->launches =
-            xrealloc_array(job->launches, job->n_launches + 1, sizeof(*job->launches));
+        job->launches = xrealloc_array(job->launches, job->n_launches + 1, sizeof(*job->launches));
         job->launches[job->n_launches++] = (struct launch){.first_failed = -1};
     }
     struct launch *l = &job->launches[number - 1];

@@ -162,8 +162,7 @@ enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t r
     const struct proc *launcher = &job->procs[job->plan->launcher];
     bool first = l->first_failed == (int32_t)rank;
     bool launcher_before = launcher->state == PROC_ENDED && launcher->end.at < r->end.at;
-    bool ended_by_mpirun =
-        !r->end.known || r->end.signal == SIGTERM || r->end.signal == SIGKILL;
+    bool ended_by_mpirun = !r->end.known || r->end.signal == SIGTERM || r->end.signal == SIGKILL;
     return ended_by_mpirun && (!first || launcher_before) ? OUTCOME_STOPPED : OUTCOME_FAILED;
 }
 

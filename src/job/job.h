@@ -25,24 +25,39 @@
 
 enum proc_state { PROC_PENDING, PROC_STARTING, PROC_RUNNING, PROC_ENDED };
 
-enum outcome { OUTCOME_NONE, OUTCOME_SUCCEEDED, OUTCOME_FAILED, OUTCOME_STOPPED,
-               OUTCOME_NEVER_STARTED, OUTCOME_CANCELLED };
+enum outcome {
+    OUTCOME_NONE,
+    OUTCOME_SUCCEEDED,
+    OUTCOME_FAILED,
+    OUTCOME_STOPPED,
+    OUTCOME_NEVER_STARTED,
+    OUTCOME_CANCELLED
+};
 const char *outcome_name(enum outcome o); /* "succeeded", "failed", "stopped", … */
 
-enum cause_kind { CAUSE_NONE, CAUSE_EXIT, CAUSE_SIGNAL, CAUSE_OOM, CAUSE_EXEC, CAUSE_NOT_READY,
-                  CAUSE_HANG, CAUSE_CANCELLED, CAUSE_LOST };
+enum cause_kind {
+    CAUSE_NONE,
+    CAUSE_EXIT,
+    CAUSE_SIGNAL,
+    CAUSE_OOM,
+    CAUSE_EXEC,
+    CAUSE_NOT_READY,
+    CAUSE_HANG,
+    CAUSE_CANCELLED,
+    CAUSE_LOST
+};
 const char *cause_kind_name(enum cause_kind k); /* "exit", "not-ready", … as CONTRACTS §4 */
 
 /* How a process or a rank ended. */
 struct ending {
     ns_t at;
-    bool known;          /* false: it is gone and nobody could say how */
-    int code;            /* exit code, or -1 if a signal ended it */
-    int signal;          /* or 0 */
-    int exec_errno;      /* -errno if it never became the program; 0 otherwise */
-    char exec_what[64];  /* what failed then: "exec", "chdir /x" */
+    bool known;         /* false: it is gone and nobody could say how */
+    int code;           /* exit code, or -1 if a signal ended it */
+    int signal;         /* or 0 */
+    int exec_errno;     /* -errno if it never became the program; 0 otherwise */
+    char exec_what[64]; /* what failed then: "exec", "chdir /x" */
     bool oom;
-    int64_t max_rss;                 /* bytes, -1 = unknown */
+    int64_t max_rss;                   /* bytes, -1 = unknown */
     int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with oom */
 };
 
@@ -54,17 +69,17 @@ struct proc {
 };
 
 struct rank {
-    enum proc_state state;  /* PROC_PENDING: not seen yet */
+    enum proc_state state; /* PROC_PENDING: not seen yet */
     uint32_t replica;
-    uint32_t incarnations;  /* mpirun may start a rank anew */
-    bool forwarded;         /* its output is also in the launcher's */
+    uint32_t incarnations; /* mpirun may start a rank anew */
+    bool forwarded;        /* its output is also in the launcher's */
     ns_t started;
     struct ending end;
     bool stop_asked;
     char *log; /* heap */
 };
 
-struct launch { /* one mpirun as its ranks show it */
+struct launch {         /* one mpirun as its ranks show it */
     struct rank *ranks; /* size of them */
     uint32_t size, started, ended;
     int32_t first_failed; /* rank, -1 = none */
@@ -75,8 +90,15 @@ enum job_phase { JOB_PENDING, JOB_RUNNING, JOB_STOPPING, JOB_KILLING, JOB_ENDED 
 const char *job_phase_name(enum job_phase p); /* "pending", "running", … */
 
 /* Why the gang is being stopped. */
-enum stop_reason { STOP_NONE, STOP_FINISHED, STOP_FAILURE, STOP_NOT_READY, STOP_STALLED,
-                   STOP_CANCEL, STOP_LOST };
+enum stop_reason {
+    STOP_NONE,
+    STOP_FINISHED,
+    STOP_FAILURE,
+    STOP_NOT_READY,
+    STOP_STALLED,
+    STOP_CANCEL,
+    STOP_LOST
+};
 
 struct cause { /* the first failure; replica and rank are -1 for a job-level cause */
     enum cause_kind kind;
@@ -117,8 +139,15 @@ struct job {
 
 /* --- outside in ------------------------------------------------------------------------------- */
 
-enum obs_kind { OBS_STARTED, OBS_SPAWN_FAILED, OBS_EXITED, OBS_RANK_STARTED, OBS_RANK_EXITED,
-                OBS_CANCEL, OBS_LOST };
+enum obs_kind {
+    OBS_STARTED,
+    OBS_SPAWN_FAILED,
+    OBS_EXITED,
+    OBS_RANK_STARTED,
+    OBS_RANK_EXITED,
+    OBS_CANCEL,
+    OBS_LOST
+};
 
 struct observation {
     enum obs_kind kind;
@@ -136,7 +165,7 @@ struct observation {
 
 enum event_type {
     EVENT_CREATED,
-    EVENT_START,        /* decision: start this process */
+    EVENT_START, /* decision: start this process */
     EVENT_STARTED,
     EVENT_START_FAILED,
     EVENT_EXITED,
@@ -198,7 +227,7 @@ static inline const struct launch *job_last_launch(const struct job *job)
     return job->n_launches ? &job->launches[job->n_launches - 1] : NULL;
 }
 
-bool ending_ok(const struct ending *e); /* exit code 0 */
+bool ending_ok(const struct ending *e);       /* exit code 0 */
 int ending_exit_code(const struct ending *e); /* as a shell would give it; 127/126 for exec */
 
 /* The first failure as things stand (cause.c); also before the job has ended. */

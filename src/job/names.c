@@ -17,15 +17,9 @@ const char *outcome_name(enum outcome o)
 const char *cause_kind_name(enum cause_kind k)
 {
     static const char *const names[] = {
-        [CAUSE_NONE] = "none",
-        [CAUSE_EXIT] = "exit",
-        [CAUSE_SIGNAL] = "signal",
-        [CAUSE_OOM] = "oom",
-        [CAUSE_EXEC] = "exec",
-        [CAUSE_NOT_READY] = "not-ready",
-        [CAUSE_HANG] = "hang",
-        [CAUSE_CANCELLED] = "cancelled",
-        [CAUSE_LOST] = "lost",
+        [CAUSE_NONE] = "none", [CAUSE_EXIT] = "exit",           [CAUSE_SIGNAL] = "signal",
+        [CAUSE_OOM] = "oom",   [CAUSE_EXEC] = "exec",           [CAUSE_NOT_READY] = "not-ready",
+        [CAUSE_HANG] = "hang", [CAUSE_CANCELLED] = "cancelled", [CAUSE_LOST] = "lost",
     };
     return names[k];
 }
@@ -33,11 +27,8 @@ const char *cause_kind_name(enum cause_kind k)
 const char *job_phase_name(enum job_phase p)
 {
     static const char *const names[] = {
-        [JOB_PENDING] = "pending",
-        [JOB_RUNNING] = "running",
-        [JOB_STOPPING] = "stopping",
-        [JOB_KILLING] = "killing",
-        [JOB_ENDED] = "ended",
+        [JOB_PENDING] = "pending", [JOB_RUNNING] = "running", [JOB_STOPPING] = "stopping",
+        [JOB_KILLING] = "killing", [JOB_ENDED] = "ended",
     };
     return names[p];
 }

@@ -54,9 +54,12 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
 void job_observe(const struct job *job, const struct observation *o, struct events *out)
 {
     static const enum event_type types[] = {
-        [OBS_STARTED] = EVENT_STARTED,           [OBS_SPAWN_FAILED] = EVENT_START_FAILED,
-        [OBS_EXITED] = EVENT_EXITED,             [OBS_RANK_STARTED] = EVENT_RANK_STARTED,
-        [OBS_RANK_EXITED] = EVENT_RANK_EXITED,   [OBS_CANCEL] = EVENT_CANCEL,
+        [OBS_STARTED] = EVENT_STARTED,
+        [OBS_SPAWN_FAILED] = EVENT_START_FAILED,
+        [OBS_EXITED] = EVENT_EXITED,
+        [OBS_RANK_STARTED] = EVENT_RANK_STARTED,
+        [OBS_RANK_EXITED] = EVENT_RANK_EXITED,
+        [OBS_CANCEL] = EVENT_CANCEL,
         [OBS_LOST] = EVENT_LOST,
     };
     bool fresh = false;

@@ -52,7 +52,7 @@ static void cause(const struct job *job, const struct report_context *ctx, struc
     kv_number(j, "rank", c->rank);
     json_kv_str(j, "kind", cause_kind_name(c->kind));
     json_kv_int(j, "exit_code", c->exit_code);
-    int sig = c->kind == CAUSE_CANCELLED ? job->cancel_signal
+    int sig = c->kind == CAUSE_CANCELLED                 ? job->cancel_signal
               : c->kind == CAUSE_SIGNAL && !c->end.known ? 9
                                                          : c->end.signal;
     json_kv_str(j, "signal", sig ? signal_name(sig) : NULL);
@@ -143,9 +143,8 @@ static void ranks(const struct job *job, struct json *j)
     }
     for (uint32_t i = 0; l && i < l->size; i++)
         if (l->ranks[i].state != PROC_PENDING)
-            rank_row(job, j, i, l->ranks[i].replica,
-                     job_rank_outcome(job, job->n_launches - 1, i), &l->ranks[i].end,
-                     l->ranks[i].started, l->ranks[i].log);
+            rank_row(job, j, i, l->ranks[i].replica, job_rank_outcome(job, job->n_launches - 1, i),
+                     &l->ranks[i].end, l->ranks[i].started, l->ranks[i].log);
     json_end(j);
 }
 

@@ -9,15 +9,23 @@
 
 #include "job/status_t9k.h"
 
-enum pod_phase { POD_CREATING, POD_DELETED, POD_FAILED, POD_PENDING, POD_RUNNING, POD_SUCCEEDED,
-                 POD_UNKNOWN, POD_PHASES };
+enum pod_phase {
+    POD_CREATING,
+    POD_DELETED,
+    POD_FAILED,
+    POD_PENDING,
+    POD_RUNNING,
+    POD_SUCCEEDED,
+    POD_UNKNOWN,
+    POD_PHASES
+};
 
 static const struct {
     const char *word, *count;
 } pod_words[POD_PHASES] = {
-    [POD_CREATING] = {"Creating", "creating"},    [POD_DELETED] = {"Deleted", "deleted"},
-    [POD_FAILED] = {"Failed", "failed"},          [POD_PENDING] = {"Pending", "pending"},
-    [POD_RUNNING] = {"Running", "running"},       [POD_SUCCEEDED] = {"Succeeded", "succeeded"},
+    [POD_CREATING] = {"Creating", "creating"}, [POD_DELETED] = {"Deleted", "deleted"},
+    [POD_FAILED] = {"Failed", "failed"},       [POD_PENDING] = {"Pending", "pending"},
+    [POD_RUNNING] = {"Running", "running"},    [POD_SUCCEEDED] = {"Succeeded", "succeeded"},
     [POD_UNKNOWN] = {"Unknown", "unknown"},
 };
 
@@ -110,8 +118,8 @@ static void conditions(const struct job *job, struct json *j)
     bool ended = job->phase == JOB_ENDED, failed = t9k_failed(job);
     bool ran = job->running_at != 0;
     const char *why = failed ? "Failed" : "Succeeded";
-    const char *words = failed ? "The job exited with an error code."
-                               : "The job has finished successfully.";
+    const char *words =
+        failed ? "The job exited with an error code." : "The job has finished successfully.";
 
     json_array(j);
     if (ran)

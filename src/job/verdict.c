@@ -170,7 +170,8 @@ void verdict_sentence(const struct job *job, struct strbuf *out)
             strbuf_addstr(out, "failed: ");
         verdict_cause(job, c, out);
         if (c->end.at > job->created && c->kind != CAUSE_NOT_READY)
-            strbuf_addf(out, " after %s", duration_text((c->end.at - job->created) / NS_PER_MS, text));
+            strbuf_addf(out, " after %s",
+                        duration_text((c->end.at - job->created) / NS_PER_MS, text));
         add_launcher_word(job, out);
     }
 }

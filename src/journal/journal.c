@@ -57,8 +57,9 @@ static void add_ending(struct json *j, const struct ending *end)
 void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
 {
     static const char *const stops[] = {
-        [STOP_NONE] = NULL,           [STOP_FINISHED] = "finished", [STOP_FAILURE] = "failure",
-        [STOP_NOT_READY] = "not-ready", [STOP_STALLED] = "stalled",   [STOP_CANCEL] = "cancel",
+        [STOP_NONE] = NULL,         [STOP_FINISHED] = "finished",
+        [STOP_FAILURE] = "failure", [STOP_NOT_READY] = "not-ready",
+        [STOP_STALLED] = "stalled", [STOP_CANCEL] = "cancel",
         [STOP_LOST] = "lost",
     };
     struct json j = JSON_COMPACT(&jn->batch);

@@ -67,7 +67,8 @@ static const unsigned families[] = {
 
 #define AGENT IN_SCRATCH, "/" PLAN_BIN "/ssh", always, "reaches replicas without sshd"
 #define HOSTFILE IN_RUN_DIR, PLAN_HOSTFILE, always, "for commands that name no hostfile"
-#define WRAPPER IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, always, "each rank's own log and end"
+#define WRAPPER                                                                                    \
+    IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, always, "each rank's own log and end"
 #define LOOPBACK AS_IT_IS, "lo", always, "all replicas are on this machine"
 #define SESSIONS IN_SCRATCH, "", always, "runs must not share session directories"
 #define NO_SIGNALS AS_IT_IS, "none", always, "Muster signals the ranks itself"
@@ -109,6 +110,7 @@ static const struct mpi_default {
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT", OMPI5, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI5, ROOT},
+    {"SHELL", ANY, AS_IT_IS, "/bin/sh", always, "what the agent runs commands with"},
     {"LD_LIBRARY_PATH", ANY, AS_IT_IS, "", always, "-x LD_LIBRARY_PATH wants it set"},
 };
 

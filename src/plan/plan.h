@@ -26,7 +26,7 @@ const char *mpi_impl_words(enum mpi_impl impl); /* "Open MPI 4", "MPICH (Hydra)"
 
 /* Facts about this machine, collected before planning (engine/local/facts.c). */
 struct facts {
-    bool root;               /* effective uid 0 */
+    bool root; /* effective uid 0 */
     int cpus;
     int64_t memory;          /* of the machine in bytes; 0 = not known */
     const char *shim;        /* absolute path of muster-shim */
@@ -36,27 +36,27 @@ struct facts {
     const char *scratch_dir; /* short path for sockets and MPI session directories */
     const char *caller_dir;  /* working directory of the caller */
     const char *const *caller_env; /* environ; only the stated list is taken from it */
-    int master_port;         /* reserved port for `run -n`; 0 = none (explain shows 0 as "reserved at start") */
-    bool cgroup_limits;      /* limits can be enforced */
-    const char *cgroup_why;  /* if not: why, for a note */
+    int master_port; /* reserved port for `run -n`; 0 = none (explain shows 0 as "reserved at start") */
+    bool cgroup_limits;     /* limits can be enforced */
+    const char *cgroup_why; /* if not: why, for a note */
 
     /* mpi: only for FRAMEWORK_MPI */
     enum mpi_impl mpi;
-    const char *mpirun;        /* absolute path found, or NULL */
-    const char *mpi_version;   /* "4.1.4" or NULL */
-    bool mpi_home_ok;          /* mpi->home/bin/mpirun exists and was used */
-    bool mpi_prefix_ok;        /* mpi->home/bin/orted (or prted) exists: --prefix may be passed */
-    const bool *workdir_ok;    /* per role of the spec: its workdir is a directory here */
-    int program_errno;         /* what the ranks run cannot be executed here: -ENOENT, -EACCES; 0 = it can */
-    bool sshd_ok;              /* mpi->sshd_path exists */
-    const char *sshd_found;    /* nearest existing sshd, or NULL */
+    const char *mpirun;      /* absolute path found, or NULL */
+    const char *mpi_version; /* "4.1.4" or NULL */
+    bool mpi_home_ok;        /* mpi->home/bin/mpirun exists and was used */
+    bool mpi_prefix_ok;      /* mpi->home/bin/orted (or prted) exists: --prefix may be passed */
+    const bool *workdir_ok;  /* per role of the spec: its workdir is a directory here */
+    int program_errno; /* what the ranks run cannot be executed here: -ENOENT, -EACCES; 0 = it can */
+    bool sshd_ok;      /* mpi->sshd_path exists */
+    const char *sshd_found; /* nearest existing sshd, or NULL */
 };
 
-struct process { /* a process that Muster starts itself; MPI ranks are not among them */
-    uint32_t id; /* index in plan->processes */
-    uint32_t replica; /* index in plan->replicas */
-    int32_t slot;     /* 0..slots-1 within the replica */
-    int32_t rank;     /* -1 unless it is a rank (run -n) */
+struct process {             /* a process that Muster starts itself; MPI ranks are not among them */
+    uint32_t id;             /* index in plan->processes */
+    uint32_t replica;        /* index in plan->replicas */
+    int32_t slot;            /* 0..slots-1 within the replica */
+    int32_t rank;            /* -1 unless it is a rank (run -n) */
     const char *const *argv; /* NULL for a replica that only waits */
     const char *shell;       /* at most one of argv and shell */
     const char *log;         /* name below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
@@ -98,10 +98,10 @@ struct plan {
     int32_t world;    /* number of ranks expected, -1 if not known */
     int32_t master_port;
     const char *const *workdirs; /* per role: the directory used */
-    const char *hosts_file;        /* text of the private /etc/hosts */
-    const char *hostfile;          /* text in the implementation's format, or NULL */
-    const char *peers_json;        /* CONTRACTS §5 MUSTER_PEERS */
-    bool rank_wrapper;   /* ranks are started through the shim */
+    const char *hosts_file;      /* text of the private /etc/hosts */
+    const char *hostfile;        /* text in the implementation's format, or NULL */
+    const char *peers_json;      /* CONTRACTS §5 MUSTER_PEERS */
+    bool rank_wrapper;           /* ranks are started through the shim */
     const struct plan_note *notes;
     size_t n_notes;
 };

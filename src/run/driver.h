@@ -12,8 +12,8 @@
 
 struct drive_options {
     struct job_rules rules;
-    int stdin_fd;  /* for a job of one process; -1 = /dev/null */
-    bool colour;   /* of the live prefixes */
+    int stdin_fd; /* for a job of one process; -1 = /dev/null */
+    bool colour;  /* of the live prefixes */
     void (*note)(const char *text);
 };
 

@@ -28,8 +28,8 @@
 struct source {
     char *name; /* the key; heap */
     char *prefix;
-    bool shown, ready; /* ready: may have grown since it was last read */
-    int fd;            /* -1 until there is something to read */
+    bool shown, ready;  /* ready: may have grown since it was last read */
+    int fd;             /* -1 until there is something to read */
     struct strbuf line; /* the line not yet finished */
     struct source *next_ready;
 };
@@ -246,7 +246,8 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
     if (find_source(lv, name))
         return;
     struct source *s = xcalloc(1, sizeof(*s));
-    *s = (struct source){.name = xstrdup(name), .prefix = xstrdup(prefix), .shown = shown, .fd = -1};
+    *s =
+        (struct source){.name = xstrdup(name), .prefix = xstrdup(prefix), .shown = shown, .fd = -1};
     s->line = (struct strbuf)STRBUF_INIT;
     GROW(lv->sources, lv->n, lv->cap);
     lv->sources[lv->n++] = s;

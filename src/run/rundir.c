@@ -86,7 +86,8 @@ static int check_private_parent(const char *path, struct err *e)
 
 static int make_scratch(const struct rundir *rd, struct err *e)
 {
-    auto_free char *parent = xstrndup(rd->scratch, (size_t)(strrchr(rd->scratch, '/') - rd->scratch));
+    auto_free char *parent =
+        xstrndup(rd->scratch, (size_t)(strrchr(rd->scratch, '/') - rd->scratch));
     int r = io_mkdir_p(parent, 0700, e);
 
     if (r == 0)
@@ -122,8 +123,9 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
     static const char *const links[] = {"ssh", "rsh", PLAN_RANK_WRAPPER};
     auto_free char *bin = xasprintf("%s/" PLAN_BIN, rd->scratch);
     auto_close int fd = mkdir(bin, 0700) < 0 ? -1 : open(bin, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd < 0 ? err_sys(e, -errno, "cannot make %s", bin)
-                   : io_write_atomic(rd->fd, PLAN_PEERS, plan->peers_json, strlen(plan->peers_json), e);
+    int r =
+        fd < 0 ? err_sys(e, -errno, "cannot make %s", bin)
+               : io_write_atomic(rd->fd, PLAN_PEERS, plan->peers_json, strlen(plan->peers_json), e);
 
     for (size_t i = 0; i < ARRAY_SIZE(links) && r == 0; i++)
         if (symlinkat(plan->facts->shim, fd, links[i]) < 0)
@@ -166,7 +168,8 @@ void rundir_finish(struct rundir *rd)
 {
     (void)io_remove_tree(AT_FDCWD, rd->scratch, NULL);
     const char *name = strrchr(rd->path, '/') + 1;
-    if (strcmp(name, rd->run_id) == 0) /* a directory of the user's choice has no siblings of ours */
+    if (strcmp(name, rd->run_id) ==
+        0) /* a directory of the user's choice has no siblings of ours */
         prune(rd);
 }
 

@@ -18,7 +18,10 @@ struct rundir {
     char *run_id, *path, *scratch; /* heap */
     int fd, logs_fd;               /* the run directory (locked) and its logs */
 };
-#define RUNDIR_INIT {.fd = -1, .logs_fd = -1}
+#define RUNDIR_INIT                                                                                \
+    {                                                                                              \
+        .fd = -1, .logs_fd = -1                                                                    \
+    }
 
 /* Where a run of this id would be, without making anything. override: --run-dir, or NULL. */
 int rundir_name(const char *run_id, const char *override, struct rundir *ret, struct err *e);

@@ -34,7 +34,7 @@ bool forward_wanted(pid_t mpirun)
 
     snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)mpirun);
     n = readlink(path, target, sizeof(target) - 1);
-    if (n < 0 || !launcher_stdout)
+    if (n < 0 || !launcher_stdout || mpirun == 1) /* the supervisor is no mpirun */
         return true;
     target[n] = '\0';
     if (strcmp(target, launcher_stdout) != 0)

@@ -153,7 +153,7 @@ int server_open(struct shim *s, struct err *e)
 
 void server_catch_up(struct shim *s)
 {
-    if (!s->server || s->server->paused)
+    if (!s->server || s->server->paused || !s->server->clients)
         return;
     for (int i = 0; i < LIMIT_AGENT_CLIENTS && serve_one(s); i++)
         ;

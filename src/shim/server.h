@@ -23,7 +23,7 @@ struct client {
 
 int server_open(struct shim *s, struct err *e); /* listens on SCRATCH/agent.sock */
 void server_close(struct shim *s);              /* serves what was sent, then closes all */
-void server_catch_up(struct shim *s);           /* serves what has been sent up to now */
+void server_catch_up(struct shim *s);           /* serves what clients have sent up to now */
 void server_pause(struct shim *s, bool pause);
 
 /* Packets: 0, or -EPROTO (the connection is closed). */

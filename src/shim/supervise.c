@@ -125,8 +125,7 @@ static void signal_ready(struct shim *s, struct watch *w)
     struct signalfd_siginfo si;
 
     (void)w;
-    while (read(s->signal_fd, &si, sizeof(si)) > 0)
-        ;
+    (void)!read(s->signal_fd, &si, sizeof(si)); /* children's signals do not queue: it is one */
     reap(s);
 }
 

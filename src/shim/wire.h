@@ -24,7 +24,8 @@
 #define WIRE_VERSION 1
 /* The shim's end of the socketpair. The shim is started as the first process of a pid namespace with
  * a mount namespace of its own; as an ordinary user inside a user namespace with an identity map, and
- * with all its capabilities there inheritable and ambient (else exec takes them away). */
+ * with SYS_ADMIN, SYS_CHROOT and SYS_PTRACE there inheritable and ambient (else exec takes them
+ * away). Its processes get none of them. */
 #define WIRE_FD 3
 #define WIRE_AGENT_SOCKET "agent.sock"
 
@@ -58,7 +59,7 @@ enum wire_type {
                           u32 pid, u32 forwarded (0/1: mpirun shows the output too), i64 at,
                           str log (name below RUN_DIR/logs) */
     WIRE_RANK_EXITED, /* u32 replica, u32 launch, u32 rank, u32 known (0: its wrapper was killed
-                          with it), u32 wait_status, i64 at, i64 max_rss, u32 oom, i64 memory_limit,
+                          before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom, i64 memory_limit,
                           i64 memory_peak */
     WIRE_BYE,         /* no body */
 
@@ -71,11 +72,10 @@ enum wire_type {
     WIRE_RANK_HELLO,      /* u32 rank, u32 size, u32 forwarded, str launch id, before the rank is
                              started; answered by RANK_WELCOME, or the connection is closed: this
                              rank is none of the run's */
-    WIRE_RANK_WELCOME, /* strs env: what the rank's environment gets from its replica; one fd: its
-                             log */
-    WIRE_RANK_RUNS,    /* u32 pid of the rank; one fd: its pidfd */
-    WIRE_RANK_EXIT,    /* u32 wait_status, i64 at, i64 max_rss; answered by RANK_ACK */
-    WIRE_RANK_ACK,     /* no body: it is on its way to muster before anything that follows */
+    WIRE_RANK_WELCOME,    /* strs env: what the rank gets from its replica; one fd: its log */
+    WIRE_RANK_RUNS,       /* u32 pid of the rank; one fd: its pidfd */
+    WIRE_RANK_EXIT,       /* u32 wait_status, i64 at, i64 max_rss; answered by RANK_ACK */
+    WIRE_RANK_ACK,        /* no body: it is on its way to muster before anything that follows */
 };
 
 enum { SPAWN_STDIN = 1 }; /* the process reads the shim's own stdin; else /dev/null */

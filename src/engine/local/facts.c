@@ -141,8 +141,8 @@ static enum mpi_impl impl_of(const char *program)
         const char *name;
         enum mpi_impl impl;
     } names[] = {
-        {"orterun", MPI_OPEN_MPI_4},  {"mpirun.openmpi", MPI_OPEN_MPI_4},
-        {"prterun", MPI_OPEN_MPI_5},  {"mpiexec.hydra", MPI_HYDRA},
+        {"orterun", MPI_OPEN_MPI_4}, {"mpirun.openmpi", MPI_OPEN_MPI_4},
+        {"prterun", MPI_OPEN_MPI_5}, {"mpiexec.hydra", MPI_HYDRA},
         {"mpirun.mpich", MPI_HYDRA},
     };
     char real[PATH_MAX];
@@ -179,8 +179,8 @@ static int find_program(struct arena *a, const struct job_spec *spec, const stru
 static const char *hydra_beside_its_proxy(struct arena *a, const char *program)
 {
     char real[PATH_MAX];
-    const char *proxy = arena_printf(a, "%.*s/hydra_pmi_proxy",
-                                     (int)(strrchr(program, '/') - program), program);
+    const char *proxy =
+        arena_printf(a, "%.*s/hydra_pmi_proxy", (int)(strrchr(program, '/') - program), program);
 
     if (is_program(proxy) || !realpath(program, real))
         return program;

@@ -50,11 +50,12 @@ static int fail(struct child *c, const char *what)
 }
 
 /* Whoever is not root in a user namespace loses its capabilities there by exec, unless they are
- * ambient. The shim needs two: for mounts and host names, and for entering a mount namespace. It
- * drops them from the ambient set at once, so that no process of the job has any. */
+ * ambient. The shim needs three: for mounts and host names, for entering a mount namespace, and for
+ * seeing which namespace a process is in that hides itself. It drops them from the ambient set at
+ * once, so that no process of the job has any. */
 static int keep_capabilities(void)
 {
-    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT};
+    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE};
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 

@@ -29,9 +29,9 @@ struct local {
     struct shim_process shim;
     uv_poll_t poll;
     struct strbuf in, out;
-    char **cgroups; /* directories to remove if the shim cannot */
-    bool started;   /* uv handles are live */
-    bool released;  /* BYE came, or the loss was told */
+    char **cgroups;        /* directories to remove if the shim cannot */
+    bool started;          /* uv handles are live */
+    bool released;         /* BYE came, or the loss was told */
     struct arena *scratch; /* for one SPAWN at a time */
 };
 
@@ -84,7 +84,7 @@ static void send_setup(struct local *lo)
     wire_put_u32(&lo->out, lo->plan->n_replicas);
     for (uint32_t i = 0; i < lo->plan->n_replicas; i++) {
         const struct replica *r = &lo->plan->replicas[i];
-        bool limits = r->role->kind != ROLE_LAUNCHER;
+        bool limits = f->cgroup_limits && r->role->kind != ROLE_LAUNCHER;
         wire_put_str(&lo->out, r->name);
         wire_put_str(&lo->out, r->host);
         wire_put_i64(&lo->out, limits ? r->role->res.cpu_limit_milli : -1);
@@ -358,8 +358,10 @@ static int read_answer(struct local *lo, enum wire_type type, struct wire_reader
     if (type == WIRE_READY) {
         uint32_t version = wire_get_u32(r);
         if (version != WIRE_VERSION)
-            return err_set(e, -EPROTO, "muster-shim speaks version %u, muster %d: install both "
-                                       "from one release", version, WIRE_VERSION);
+            return err_set(e, -EPROTO,
+                           "muster-shim speaks version %u, muster %d: install both "
+                           "from one release",
+                           version, WIRE_VERSION);
         keep_cgroups(lo, r);
         return wire_done(r) ? 0 : err_set(e, -EPROTO, "muster-shim sent a broken answer");
     }

@@ -18,28 +18,45 @@ static const struct role roles[] = {
     {.name = "worker", .kind = ROLE_HOST, .replicas = 2},
     {.name = "worker", .kind = ROLE_PLAIN, .replicas = 1},
 };
-static const struct job_spec mpi_job = {
-    .name = "j", .dialect = "t9k-mpi", .framework = FRAMEWORK_MPI, .roles = roles, .n_roles = 2,
-    .mpi = &mpi};
+static const struct job_spec mpi_job = {.name = "j",
+                                        .dialect = "t9k-mpi",
+                                        .framework = FRAMEWORK_MPI,
+                                        .roles = roles,
+                                        .n_roles = 2,
+                                        .mpi = &mpi};
 static const struct job_spec plain_job = {
     .name = "p", .dialect = "muster-v1", .roles = roles + 2, .n_roles = 1};
 static const struct facts facts = {.run_id = "id", .run_dir = "/r"};
 
 static const struct replica mpi_replicas[] = {
     {.id = 0, .name = "launcher-0", .role = &roles[0], .first_process = 0, .n_processes = 1},
-    {.id = 1, .name = "worker-0", .role = &roles[1], .role_index = 1, .first_process = 1,
+    {.id = 1,
+     .name = "worker-0",
+     .role = &roles[1],
+     .role_index = 1,
+     .first_process = 1,
      .n_processes = 1},
-    {.id = 2, .name = "worker-1", .role = &roles[1], .role_index = 1, .index = 1,
-     .first_process = 2, .n_processes = 1},
+    {.id = 2,
+     .name = "worker-1",
+     .role = &roles[1],
+     .role_index = 1,
+     .index = 1,
+     .first_process = 2,
+     .n_processes = 1},
 };
 static const struct process mpi_processes[] = {
     {.id = 0, .replica = 0, .rank = -1, .argv = mpirun, .log = "launcher-0.log"},
     {.id = 1, .replica = 1, .rank = -1, .log = ""},
     {.id = 2, .replica = 2, .rank = -1, .log = ""},
 };
-static const struct plan mpi_plan = {.spec = &mpi_job, .facts = &facts, .replicas = mpi_replicas,
-                                     .n_replicas = 3, .processes = mpi_processes,
-                                     .n_processes = 3, .launcher = 0, .world = 2};
+static const struct plan mpi_plan = {.spec = &mpi_job,
+                                     .facts = &facts,
+                                     .replicas = mpi_replicas,
+                                     .n_replicas = 3,
+                                     .processes = mpi_processes,
+                                     .n_processes = 3,
+                                     .launcher = 0,
+                                     .world = 2};
 
 static const struct replica plain_replica = {
     .name = "worker-0", .role = &roles[2], .n_processes = 2};
@@ -47,10 +64,14 @@ static const struct process plain_processes[] = {
     {.id = 0, .rank = 0, .argv = program, .log = "a"},
     {.id = 1, .rank = 1, .argv = program, .log = "b"},
 };
-static const struct plan plain_plan = {.spec = &plain_job, .facts = &facts,
-                                       .replicas = &plain_replica, .n_replicas = 1,
-                                       .processes = plain_processes, .n_processes = 2,
-                                       .launcher = -1, .world = 2};
+static const struct plan plain_plan = {.spec = &plain_job,
+                                       .facts = &facts,
+                                       .replicas = &plain_replica,
+                                       .n_replicas = 1,
+                                       .processes = plain_processes,
+                                       .n_processes = 2,
+                                       .launcher = -1,
+                                       .world = 2};
 
 static const struct job_rules rules = {
     .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
@@ -69,8 +90,8 @@ static struct job *begin(const struct plan *plan)
 static const char *decide(struct job *job, ns_t now)
 {
     static char letters[64];
-    static const char letter[] = {[EVENT_START] = 's', [EVENT_STOP] = 'T', [EVENT_KILL] = 'K',
-                                  [EVENT_ENDED] = 'E'};
+    static const char letter[] = {
+        [EVENT_START] = 's', [EVENT_STOP] = 'T', [EVENT_KILL] = 'K', [EVENT_ENDED] = 'E'};
     size_t n = 0;
 
     for (;;) {
@@ -113,22 +134,30 @@ static struct ending how(int code, int sig)
 
 static size_t exited(struct job *job, uint32_t process, int code, int sig, ns_t at)
 {
-    return report(job, &(struct observation){
-                           .kind = OBS_EXITED, .process = process, .at = at, .end = how(code, sig)});
+    return report(job,
+                  &(struct observation){
+                      .kind = OBS_EXITED, .process = process, .at = at, .end = how(code, sig)});
 }
 
 static size_t rank_started(struct job *job, uint32_t launch, uint32_t rank, ns_t at)
 {
-    return report(job, &(struct observation){.kind = OBS_RANK_STARTED, .launch = launch,
-                                             .rank = rank, .size = 2, .replica = rank + 1,
-                                             .log = "log", .at = at});
+    return report(job, &(struct observation){.kind = OBS_RANK_STARTED,
+                                             .launch = launch,
+                                             .rank = rank,
+                                             .size = 2,
+                                             .replica = rank + 1,
+                                             .log = "log",
+                                             .at = at});
 }
 
 static size_t rank_exited(struct job *job, uint32_t launch, uint32_t rank, int code, int sig,
                           ns_t at)
 {
-    return report(job, &(struct observation){.kind = OBS_RANK_EXITED, .launch = launch,
-                                             .rank = rank, .replica = rank + 1, .at = at,
+    return report(job, &(struct observation){.kind = OBS_RANK_EXITED,
+                                             .launch = launch,
+                                             .rank = rank,
+                                             .replica = rank + 1,
+                                             .at = at,
                                              .end = how(code, sig)});
 }
 

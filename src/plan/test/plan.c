@@ -184,15 +184,16 @@ static void test_resource_notes(void)
     s.roles[0].image = s.roles[1].image = "some/image:1";
     s.roles[1].res.cpu_limit_milli = 100;
     s.roles[1].res.cpu_request_milli = 50;
-    is_str(seed_notes(&s),
-           "note: /usr/local/bin/mpirun is Open MPI 4, version 4.1.4\n"
-           "note: --enable-recovery makes mpirun hide a failed rank or wait for ever: Muster"
-           " watches every rank itself and ends the run\n"
-           "note: image some/image:1 is not used: the job runs on this machine itself\n"
-           "warning: the cpu limit 100m gives each worker 10 % of one core: expect it to be throttled"
-           " most of the time\n"
-           "note: requests only count when a job is admitted: nothing is set aside\n",
-           "the example's notes, each once");
+    is_str(
+        seed_notes(&s),
+        "note: /usr/local/bin/mpirun is Open MPI 4, version 4.1.4\n"
+        "note: --enable-recovery makes mpirun hide a failed rank or wait for ever: Muster"
+        " watches every rank itself and ends the run\n"
+        "note: image some/image:1 is not used: the job runs on this machine itself\n"
+        "warning: the cpu limit 100m gives each worker 10 % of one core: expect it to be throttled"
+        " most of the time\n"
+        "note: requests only count when a job is admitted: nothing is set aside\n",
+        "the example's notes, each once");
     s.facts.cgroup_limits = false;
     s.facts.cgroup_why = "no delegated group";
     has(seed_notes(&s), "cpu and memory are not enforced: no delegated group", "no cgroup");
