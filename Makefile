@@ -111,7 +111,9 @@ $(B)/flags: force
 
 compile = @mkdir -p $(@D); echo '  CC   $@'; \
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(STRICT) $(1) -MMD -MP -c -o $@ $<
-link = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(LINK_HARDEN)
+# By rename: the program may be running.
+link = @mkdir -p $(@D); echo '  LINK $@'; \
+	$(CC) $(CFLAGS) $(LINK_HARDEN) -o $@.new $^ $(1) && mv -f $@.new $@
 
 $(B)/obj/%.o: src/%.c $(B)/flags
 	$(call compile,$(PKG_CFLAGS))
@@ -121,9 +123,9 @@ $(B)/faults/%.o: src/%.c $(B)/flags
 	$(call compile,$(SHIM_FLAGS) -DMUSTER_FAULTS)
 
 $(B)/muster: $(MUSTER_OBJ)
-	$(link) -pie -o $@ $^ $(PKG_LIBS)
+	$(call link,-pie $(PKG_LIBS))
 $(B)/muster-shim: $(SHIM_OBJ)
-	$(link) $(SHIM_LINK) -o $@ $^
+	$(call link,$(SHIM_LINK))
 
 examples/random_walk: examples/random_walk.c
 	mpicc.openmpi -std=gnu17 -O2 -Wall -Wextra -o $@ $<
@@ -133,12 +135,12 @@ examples/random_walk: examples/random_walk.c
 $(B)/libmuster.a: $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
-	$(link) -pie -o $@ $^ $(PKG_LIBS)
+	$(call link,-pie $(PKG_LIBS))
 
 $(B)/test/muster: $(B)/muster
 	@mkdir -p $(@D); ln -f $< $@
 $(B)/test/muster-shim: $(FAULT_OBJ)
-	$(link) $(SHIM_LINK) -o $@ $^
+	$(call link,$(SHIM_LINK))
 $(B)/test/prog/%: t/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O1 -g -Wall -Wextra $(STRICT) -o $@ $<

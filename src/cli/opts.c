@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 
 #define HELP_COLUMN 28 /* where an option's help begins */
+#define HELP_WIDTH 79
 
 int usage_error(const struct verb *verb, const char *fmt, ...)
 {
@@ -62,13 +63,37 @@ static void help_option(const struct opt *o, FILE *out)
         fprintf(out, "%-*s%s\n", HELP_COLUMN, sb.buf, o->help);
 }
 
+/* Paragraphs are one line each in the source; a terminal gets lines it can show. */
+static void help_text(const char *text, FILE *out)
+{
+    size_t column = 0;
+
+    fputc('\n', out);
+    while (*text) {
+        size_t n = strcspn(text, " \n");
+        if (column > 0 && column + 1 + n > HELP_WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        }
+        fprintf(out, "%s%.*s", column ? " " : "", (int)n, text);
+        column += n + (column > 0);
+        text += n;
+        if (strncmp(text, "\n\n", 2) == 0) {
+            fputs("\n\n", out);
+            column = 0;
+        }
+        text += strspn(text, " \n");
+    }
+    fputc('\n', out);
+}
+
 void verb_help(const struct verb *verb, FILE *out)
 {
     static const struct opt help = {"help", 'h', OPT_FLAG, .help = "show this help"};
 
     fprintf(out, "usage: muster %s %s\n\n%s.\n", verb->name, verb->synopsis, verb->summary);
     if (verb->about)
-        fprintf(out, "\n%s\n", verb->about);
+        help_text(verb->about, out);
     fputs("\noptions:\n", out);
     for (const struct opt *o = verb->opts; o->name; o++)
         help_option(o, out);

@@ -73,47 +73,49 @@ static void tell_first_failure(const struct job *job, const char *log, const str
     char when[CLOCK_TEXT];
 
     verdict_cause(job, c, &text);
-    (void)fprintf(stderr, "  first failure: %s, at %s\n", text.buf, clock_hms(c->end.at, when));
-    if (log && tail->n > 0) {
-        (void)fprintf(stderr, "  last lines of %s:\n", log);
-        for (size_t i = 0; i < tail->n; i++)
-            (void)fprintf(stderr, "  %s|%s %s\n", col(colours.dim), col(colours.off), tail->v[i]);
-    } else if (log && *log) {
+    (void)fprintf(stderr, "  first failure: %s, at %s%s\n", text.buf, clock_hms(c->end.at, when),
+                  verdict_aside(job));
+    if (log && *log && tail->n == 0)
         (void)fprintf(stderr, "  it wrote nothing\n");
-    }
+    else if (tail->n > 0)
+        (void)fprintf(stderr, "  last lines of %s:\n", log);
+    for (size_t i = 0; i < tail->n; i++)
+        (void)fprintf(stderr, "  %s|%s %s\n", col(colours.dim), col(colours.off), tail->v[i]);
 }
 
 static void tell_stopped(const struct job *job)
 {
-    struct stopped s = verdict_stopped(job);
-    const char *why = job->cause.kind == CAUSE_CANCELLED ? "" : " because of it";
+    auto_strbuf struct strbuf who = STRBUF_INIT;
 
-    if (s.ranks > 0)
-        (void)fprintf(stderr, "  stopped%s: %u rank%s\n", why, s.ranks, s.ranks == 1 ? "" : "s");
-    if (s.processes > 0)
-        (void)fprintf(stderr, "  stopped%s: %u process%s\n", why, s.processes,
-                      s.processes == 1 ? "" : "es");
+    verdict_stopped(job, &who);
+    if (who.len > 0)
+        (void)fprintf(stderr, "  stopped%s: %s\n",
+                      job->cause.kind == CAUSE_CANCELLED ? "" : " because of it", who.buf);
 }
 
+/* Success is one sentence; a failure has its first line and then the particulars. */
 void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   const struct strvec *tail)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     char took[DURATION_TEXT];
+    bool particulars = job->cause.kind != CAUSE_NONE && job->cause.replica >= 0;
     const char *colour = job->outcome == OUTCOME_SUCCEEDED   ? colours.green
                          : job->outcome == OUTCOME_CANCELLED ? colours.yellow
                                                              : colours.red;
 
-    verdict_sentence(job, &text);
+    if (particulars)
+        strbuf_addstr(&text, outcome_name(job->outcome));
+    else
+        verdict_sentence(job, &text);
     (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), job->plan->spec->name, text.buf,
                   col(colours.off));
-    if (job->cause.kind != CAUSE_NONE && job->cause.replica >= 0)
+    if (particulars)
         tell_first_failure(job, log, tail);
     if (job->cause.kind != CAUSE_NONE)
         tell_stopped(job);
-    (void)fprintf(stderr, "  took %s; exit code %d; logs: %s/logs\n",
-                  duration_text((job->ended - job->created) / NS_PER_MS, took), job->exit_code,
-                  run_dir);
+    (void)fprintf(stderr, "  exit code %d; took %s; logs: %s/logs\n", job->exit_code,
+                  duration_text((job->ended - job->created) / NS_PER_MS, took), run_dir);
 }
 
 static int write_in_place(const char *path, const char *data, size_t n, struct err *e)

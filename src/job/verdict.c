@@ -101,21 +101,49 @@ void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *
     }
 }
 
-struct stopped verdict_stopped(const struct job *job)
+/* Is this rank, started by Muster or by the last mpirun, one that was stopped? */
+static bool rank_stopped(const struct job *job, uint32_t rank)
 {
-    struct stopped s = {0};
+    const struct launch *l = job_last_launch(job);
+
+    if (l)
+        return rank < l->size &&
+               job_rank_outcome(job, job->n_launches - 1, rank) == OUTCOME_STOPPED;
+    return rank < job->plan->n_processes && job->plan->processes[rank].rank == (int32_t)rank &&
+           job_proc_outcome(job, rank) == OUTCOME_STOPPED;
+}
+
+static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
+{
+    const struct launch *l = job_last_launch(job);
+    uint32_t size = l ? l->size : job->plan->n_processes;
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < size; r++) {
+        uint32_t last = r;
+        if (!rank_stopped(job, r))
+            continue;
+        while (rank_stopped(job, last + 1))
+            last++;
+        strbuf_addf(out, n++ ? ", %u" : "rank %u", r);
+        if (last > r)
+            strbuf_addf(out, " to %u", last);
+        r = last;
+    }
+    return n > 0;
+}
+
+void verdict_stopped(const struct job *job, struct strbuf *out)
+{
+    bool any = add_stopped_ranks(job, out);
 
     for (uint32_t i = 0; i < job->plan->n_processes; i++) {
         const struct process *p = &job->plan->processes[i];
-        if (!p->argv && !p->shell)
+        if (p->rank >= 0 || (!p->argv && !p->shell) || job_proc_outcome(job, i) != OUTCOME_STOPPED)
             continue;
-        if (job_proc_outcome(job, i) == OUTCOME_STOPPED)
-            *(p->rank >= 0 ? &s.ranks : &s.processes) += 1;
+        strbuf_addf(out, "%s%s", any ? ", " : "", job->plan->replicas[p->replica].name);
+        any = true;
     }
-    const struct launch *l = job_last_launch(job);
-    for (uint32_t r = 0; l && r < l->size; r++)
-        s.ranks += job_rank_outcome(job, job->n_launches - 1, r) == OUTCOME_STOPPED;
-    return s;
 }
 
 static void add_count(struct strbuf *out, uint32_t n, const char *one)
@@ -142,20 +170,18 @@ static void add_success(const struct job *job, struct strbuf *out)
     } else {
         strbuf_addstr(out, "every process ended with 0");
     }
-    if (job->stop == STOP_STALLED)
-        strbuf_addstr(out, "; mpirun did not end by itself and was stopped");
 }
 
-/* What mpirun itself made of it, where that differs from the truth. */
-static void add_launcher_word(const struct job *job, struct strbuf *out)
+const char *verdict_aside(const struct job *job)
 {
-    if (job->plan->launcher < 0 || job->cause.rank < 0)
-        return;
+    if (job->plan->launcher < 0 || (job->cause.kind != CAUSE_NONE && job->cause.rank < 0))
+        return "";
     const struct proc *p = &job->procs[job->plan->launcher];
     if (job->stop == STOP_STALLED)
-        strbuf_addstr(out, "; mpirun did not end by itself and was stopped");
-    else if (p->state == PROC_ENDED && ending_ok(&p->end))
-        strbuf_addstr(out, "; mpirun ended with 0 all the same");
+        return "; mpirun did not end by itself and was stopped";
+    if (job->cause.rank >= 0 && p->state == PROC_ENDED && ending_ok(&p->end))
+        return "; mpirun ended with 0 all the same";
+    return "";
 }
 
 void verdict_sentence(const struct job *job, struct strbuf *out)
@@ -172,6 +198,6 @@ void verdict_sentence(const struct job *job, struct strbuf *out)
         if (c->end.at > job->created && c->kind != CAUSE_NOT_READY)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
-        add_launcher_word(job, out);
     }
+    strbuf_addstr(out, verdict_aside(job));
 }

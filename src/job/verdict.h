@@ -11,10 +11,10 @@ void verdict_cause(const struct job *job, const struct cause *cause, struct strb
 /* The whole sentence. */
 void verdict_sentence(const struct job *job, struct strbuf *out);
 
-/* Who was stopped because of the cause: counts of replicas' processes and ranks. */
-struct stopped {
-    uint32_t processes, ranks;
-};
-struct stopped verdict_stopped(const struct job *job);
+/* "; mpirun ended with 0 all the same": what the launcher made of it, where that differs. Or "". */
+const char *verdict_aside(const struct job *job);
+
+/* "ranks 0-2, 4 and launcher-0": who was stopped because of the cause; nothing if nobody was. */
+void verdict_stopped(const struct job *job, struct strbuf *out);
 
 #endif

@@ -156,6 +156,15 @@ void spec_validate(const struct job_spec *spec, struct diags *ds)
         check_resources(&spec->roles[i].res, ds);
 }
 
+/* A job without a file is called after its program, where that makes a name. */
+static const char *name_of_command(const char *program)
+{
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+    return n > 0 && n <= LIMIT_NAME && name[n] == '\0' && name[0] != '-' ? name : "run";
+}
+
 struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
                                    const char *const *argv, const char *dir)
 {
@@ -175,7 +184,7 @@ struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
         .restart = RESTART_NEVER,
     };
     *spec = (struct job_spec){
-        .name = "muster",
+        .name = name_of_command(argv[0]),
         .dialect = "muster-v1",
         .framework = FRAMEWORK_NONE,
         .dir = dir,

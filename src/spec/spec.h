@@ -110,7 +110,7 @@ struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[]
 };
 
 struct job_spec {
-    const char *name;       /* metadata.name, or "muster" for `run -n` */
+    const char *name;       /* metadata.name, or the program of `run -n` */
     const char *generate;   /* metadata.generateName, or NULL */
     const char *namespace_; /* or NULL */
     const char *dialect;    /* id of CONTRACTS §2 */

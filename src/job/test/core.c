@@ -242,7 +242,9 @@ static void test_rank_fails(void)
     is_int(job_rank_outcome(job, 0, 0), OUTCOME_STOPPED, "the other was stopped");
     is_int(job_replica(job, 1).outcome, OUTCOME_STOPPED, "and its replica");
     is_int(job_replica(job, 2).exit_code, 7, "the failed replica has the code");
-    is_int(verdict_stopped(job).ranks, 1, "one stopped rank is counted");
+    auto_strbuf struct strbuf stopped = STRBUF_INIT;
+    verdict_stopped(job, &stopped);
+    is_str(stopped.buf, "rank 0", "who was stopped is named");
     sentence_has(job, "rank 1 on worker-1 exited with code 7");
     job_free(job);
 }
