@@ -174,12 +174,12 @@ $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $<
 
-FUZZ_CC = $(firstword $(shell command -v clang clang-14))
-FUZZ_LIB := $(filter-out %/main.c src/cli/% src/engine/% src/shim/%,$(MUSTER_SRC))
+FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error no clang here: make deps FOR=fuzz))
+FUZZ_LIB := $(wildcard $(patsubst %,src/%/*.c,base doc spec dialect plan))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
 $(B)/fuzz/%: fuzz/%.c $(FUZZ_LIB) $(HEADERS)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
+	@mkdir -p $(@D); echo '  FUZZ $@'
+	@$(FUZZ_CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIB) $(PKG_CFLAGS) $(PKG_LIBS)
 fuzz: $(FUZZERS)
 	@tools/fuzz $(T) $(FUZZERS)

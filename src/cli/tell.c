@@ -118,9 +118,11 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   duration_text((job->ended - job->created) / NS_PER_MS, took), run_dir);
 }
 
+/* Below /dev are the descriptors of others (/dev/stderr): what they hold already stays. */
 static int write_in_place(const char *path, const char *data, size_t n, struct err *e)
 {
-    auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
+    auto_close int fd = open(path, O_WRONLY | O_CLOEXEC | how);
     int r = fd < 0 ? -errno : io_write_all(fd, data, n);
 
     return r < 0 ? err_sys(e, r, "%s", path) : 0;
@@ -134,7 +136,7 @@ int tell_write_file(const char *path, const char *data, size_t n, struct err *e)
         int r = io_write_all(STDOUT_FILENO, data, n);
         return r < 0 ? err_sys(e, r, "stdout") : 0;
     }
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return write_in_place(path, data, n, e);
 
     const char *slash = strrchr(path, '/');

@@ -20,7 +20,7 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   const struct strvec *tail);
 
 /* Writes a report: "-" is stdout; a regular or new file by temp + rename with mode 0600; anything
- * else (a pipe, /dev/stderr) in place. */
+ * else (a pipe, a symbolic link, /dev/stderr) in place. */
 int tell_write_file(const char *path, const char *data, size_t n, struct err *e);
 
 #endif

@@ -71,7 +71,6 @@ static const unsigned families[] = {
     IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, always, "each rank's own log and end"
 #define LOOPBACK AS_IT_IS, "lo", always, "all replicas are on this machine"
 #define SESSIONS IN_SCRATCH, "", always, "runs must not share session directories"
-#define NO_SIGNALS AS_IT_IS, "none", always, "Muster signals the ranks itself"
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
 
 static const struct mpi_default {
@@ -104,8 +103,6 @@ static const struct mpi_default {
      "mpirun may hang on short processes"},
     {"OMPI_MCA_orte_tmpdir_base", OMPI4, SESSIONS},
     {"PRTE_MCA_prte_tmpdir_base", OMPI5, SESSIONS},
-    {"OMPI_MCA_ess_base_forward_signals", OMPI4, NO_SIGNALS},
-    {"PRTE_MCA_ess_base_forward_signals", OMPI5, NO_SIGNALS},
     {"OMPI_ALLOW_RUN_AS_ROOT", OMPI, ROOT},
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT", OMPI5, ROOT},

@@ -193,7 +193,7 @@ static void on_status(uv_timer_t *timer)
     struct driver *d = timer->data;
     const struct launch *l = job_last_launch(d->job);
     uint32_t running = d->job->n_running, ended = d->job->n_ended, total = d->plan->n_processes;
-    const char *what = "processes";
+    const char *what = d->plan->processes[0].rank >= 0 ? "ranks" : "processes";
     char text[256], elapsed[DURATION_TEXT];
 
     if (l) {

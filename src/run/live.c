@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -23,7 +24,11 @@
 #include "base/strbuf.h"
 
 #define READ_CHUNK (64 * 1024)
-#define POLL_MS 100 /* where inotify is not to be had */
+/* Closing an inotify descriptor takes the kernel some ten milliseconds, more than a short run has
+ * altogether: so a run begins with looking at its logs, and is watched once it has lasted a while.
+ * Where inotify is not to be had, looking goes on. */
+#define LOOK_MS 40
+#define LOOKS 8
 
 struct source {
     char *name; /* the key; heap */
@@ -36,6 +41,8 @@ struct source {
 
 struct live {
     int logs_fd;
+    char *logs_path;
+    unsigned looks;
     bool colour, off, draws_status;
     void (*on_activity)(void *ctx, ns_t at);
     void *ctx;
@@ -163,18 +170,26 @@ static void take_text(struct live *lv, struct source *s, const char *p, size_t n
     }
 }
 
+static bool is_empty(const struct live *lv, const struct source *s)
+{
+    struct stat st;
+
+    return fstatat(lv->logs_fd, s->name, &st, 0) < 0 || st.st_size == 0;
+}
+
 /* Reads one piece; true if there may be more. */
 static bool read_some(struct live *lv, struct source *s)
 {
     char buf[READ_CHUNK];
 
-    if (s->fd < 0)
+    if (s->fd < 0 && !is_empty(lv, s))
         s->fd = openat(lv->logs_fd, s->name, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
         return false;
     ssize_t n = read(s->fd, buf, sizeof(buf));
     if (n <= 0)
         return false;
+    lv->on_activity(lv->ctx, clock_real());
     if (s->shown)
         take_text(lv, s, buf, (size_t)n);
     return n == (ssize_t)sizeof(buf);
@@ -228,17 +243,36 @@ static void on_inotify(uv_poll_t *poll, int status, int events)
             p += sizeof(*ev) + ev->len;
         }
     }
-    lv->on_activity(lv->ctx, clock_real());
     pump(lv);
 }
 
-static void on_poll_timer(uv_timer_t *timer)
+static void look(struct live *lv)
 {
-    struct live *lv = timer->data;
-
     for (size_t i = 0; i < lv->n; i++)
         mark_ready(lv, lv->sources[i]);
     pump(lv);
+}
+
+static void watch_logs(struct live *lv)
+{
+    lv->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (lv->inotify_fd < 0 || inotify_add_watch(lv->inotify_fd, lv->logs_path, IN_MODIFY) < 0 ||
+        uv_poll_init(lv->timer.loop, &lv->poll, lv->inotify_fd) != 0)
+        return;
+    lv->poll.data = lv;
+    lv->has_poll = true;
+    lv->n_handles++;
+    (void)uv_poll_start(&lv->poll, UV_READABLE, on_inotify);
+    (void)uv_timer_stop(&lv->timer);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    struct live *lv = timer->data;
+
+    if (++lv->looks == LOOKS)
+        watch_logs(lv); /* before the look, so that nothing falls between */
+    look(lv);
 }
 
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
@@ -284,20 +318,6 @@ void live_finish(struct live *lv)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
-static void watch_logs(struct live *lv, uv_loop_t *loop, const char *path)
-{
-    lv->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (lv->inotify_fd >= 0 && inotify_add_watch(lv->inotify_fd, path, IN_MODIFY) >= 0 &&
-        uv_poll_init(loop, &lv->poll, lv->inotify_fd) == 0) {
-        lv->poll.data = lv;
-        lv->has_poll = true;
-        lv->n_handles++;
-        (void)uv_poll_start(&lv->poll, UV_READABLE, on_inotify);
-        return;
-    }
-    (void)uv_timer_start(&lv->timer, on_poll_timer, POLL_MS, POLL_MS);
-}
-
 /* libuv would make stdout itself non-blocking, and with it the terminal of our caller's shell: it
  * gets an epoll descriptor that holds stdout instead. Regular files are refused; they never block. */
 static void watch_stdout(struct live *lv, uv_loop_t *loop)
@@ -320,6 +340,8 @@ struct live *live_new(uv_loop_t *loop, int logs_fd, const char *logs_path, bool 
     struct live *lv = xcalloc(1, sizeof(*lv));
 
     lv->logs_fd = logs_fd;
+    lv->logs_path = xstrdup(logs_path);
+    lv->inotify_fd = -1;
     lv->colour = colour;
     lv->on_activity = on_activity;
     lv->ctx = ctx;
@@ -329,7 +351,7 @@ struct live *live_new(uv_loop_t *loop, int logs_fd, const char *logs_path, bool 
     lv->timer.data = lv;
     lv->n_handles = 1;
     watch_stdout(lv, loop);
-    watch_logs(lv, loop, logs_path);
+    (void)uv_timer_start(&lv->timer, on_look, LOOK_MS, LOOK_MS);
     return lv;
 }
 
@@ -362,6 +384,7 @@ void live_free(struct live *lv)
     }
     free(lv->sources);
     free(lv->status);
+    free(lv->logs_path);
     strbuf_release(&lv->out);
     uv_close((uv_handle_t *)&lv->timer, on_closed);
     if (lv->has_writable)

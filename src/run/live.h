@@ -1,6 +1,6 @@
 /* live.h - the live view of a run: whole lines of every log, each with its prefix.
  *
- * The logs are the truth; the view follows them (inotify) and never stands in a job's way: if the
+ * The logs are the truth; the view follows them and never stands in a job's way: if the
  * terminal is slow the view lags, if it goes away the view ends.
  */
 #ifndef RUN_LIVE_H

@@ -122,7 +122,7 @@ static void signal_main(struct shim *s, struct scope scope, int sig)
     for (size_t i = 0; i < SHIM_BUCKETS; i++) {
         for (const struct child *c = s->children[i]; c; c = c->next) {
             if (c->is_main && in_scope(scope, c))
-                (void)kill(-c->pid, sig);
+                (void)kill(sig == SIGUSR1 || sig == SIGUSR2 ? c->pid : -c->pid, sig);
         }
     }
 }

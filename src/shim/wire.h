@@ -40,7 +40,8 @@ enum wire_type {
                        (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
                        waiting replica. Answered by STARTED or SPAWN_FAILED. */
     WIRE_SIGNAL,    /* u32 scope (SCOPE_*), u32 id, u32 signal: to the process group of each main
-                       process, and to each live rank, of the scope */
+                       process (USR1 and USR2: to the process alone, its children may not know
+                       them), and to each live rank, of the scope */
     WIRE_STOP,      /* u32 scope, u32 id: SIGKILL for everything inside, main processes, what they
                        left, agents' commands. A waiting replica is EXITED with status 0. */
     WIRE_END,       /* no body: kill what is left, drain, clean up, answer BYE, exit 0 */

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,26 +129,30 @@ static void local_start(struct engine *en, uint32_t process)
     flush(lo); /* the shim begins while we go on with the next */
 }
 
-static void send_scope_all(struct local *lo, enum wire_type type, int sig)
+/* An mpirun that is the launcher itself passes USR1 and USR2 on to its ranks: they must not get them
+ * twice. */
+static void local_signal(struct engine *en, int sig)
 {
-    size_t at = wire_frame_begin(&lo->out, type);
+    struct local *lo = (struct local *)en;
+    bool through_mpirun = (sig == SIGUSR1 || sig == SIGUSR2) && lo->plan->launcher >= 0;
+    size_t at = wire_frame_begin(&lo->out, WIRE_SIGNAL);
 
-    wire_put_u32(&lo->out, SCOPE_ALL);
-    wire_put_u32(&lo->out, 0);
-    if (type == WIRE_SIGNAL)
-        wire_put_u32(&lo->out, (uint32_t)sig);
+    wire_put_u32(&lo->out, through_mpirun ? SCOPE_PROCESS : SCOPE_ALL);
+    wire_put_u32(&lo->out, through_mpirun ? (uint32_t)lo->plan->launcher : 0);
+    wire_put_u32(&lo->out, (uint32_t)sig);
     wire_frame_end(&lo->out, at);
     flush(lo);
 }
 
-static void local_signal(struct engine *en, int sig)
-{
-    send_scope_all((struct local *)en, WIRE_SIGNAL, sig);
-}
-
 static void local_kill(struct engine *en)
 {
-    send_scope_all((struct local *)en, WIRE_STOP, 0);
+    struct local *lo = (struct local *)en;
+    size_t at = wire_frame_begin(&lo->out, WIRE_STOP);
+
+    wire_put_u32(&lo->out, SCOPE_ALL);
+    wire_put_u32(&lo->out, 0);
+    wire_frame_end(&lo->out, at);
+    flush(lo);
 }
 
 static void local_release(struct engine *en)
@@ -301,12 +306,15 @@ static void remove_cgroups(const struct local *lo)
         (void)rmdir(*dir); /* a living shim has done it already */
 }
 
-static void reap(struct local *lo)
+/* A shim that said BYE has nothing left but its own exit, which takes the kernel some milliseconds
+ * for the namespaces. It is not waited for: our own exit hands it to whoever reaps orphans. */
+static void reap(struct local *lo, bool orderly)
 {
     siginfo_t info;
 
     (void)uv_poll_stop(&lo->poll);
-    while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED) < 0 && errno == EINTR)
+    while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED | (orderly ? WNOHANG : 0)) < 0 &&
+           errno == EINTR)
         ;
     remove_cgroups(lo);
 }
@@ -329,7 +337,7 @@ static void on_socket(uv_poll_t *poll, int status, int events)
             lo->released = true;
             lo->client->observed(lo->client->ctx, &o);
         }
-        reap(lo);
+        reap(lo, orderly);
         if (orderly) {
             lo->client->released(lo->client->ctx);
             return;

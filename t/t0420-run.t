@@ -1,0 +1,141 @@
+#!/bin/sh
+# run as people use it: lines, streams, signals, files, and what it refuses.
+# shellcheck disable=SC2016 # what is in single quotes is for the shell of a job
+. "${0%/*}/lib.sh"
+
+# --- output --------------------------------------------------------------------------------------
+
+seq 1 20000 >"$WORK/numbers"
+run_job -n 4 --hosts 2 -- cat "$WORK/numbers"
+is "$(wc -l <"$out")" 80000 "every line is shown"
+is "$(sed -nE 's,^\[worker-1/3\] ,,p' "$out" | cmp - "$WORK/numbers" && echo same)" same "whole and in order"
+is "$(cmp "$(report run_dir)/logs/worker-0.rank-1.log" "$WORK/numbers" && echo same)" same "the log has them too"
+is "$(stat -c %a "$(report run_dir)")" 700 "the run directory is private"
+is "$(stat -c %a "$REPORT")" 600 "so is the report"
+
+run_job -n 1 -- sh -c 'printf "no newline"; printf "\033[31m\a" >&2; exit 5'
+is "$rc" 5 "a job's own code"
+is "$(head -c 23 "$out")" "[worker-0/0] no newline" "an unfinished line is shown"
+is "$(report cause.log_tail.0)" 'no newline\x1b[31m\a' "the log's tail cannot act on a terminal"
+unlike "$(cat "$err")" "$(printf '\033')" "nor can the verdict"
+
+"$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'cat "$0"; sleep 0.5; echo end >"$1.$RANK"' \
+    "$WORK/numbers" "$WORK/end" 2>"$err" | head -n 1 >"$out"
+ok "a reader that goes away does not end the job" test -e "$WORK/end.0" -a -e "$WORK/end.1"
+is "$(report outcome)" succeeded "which succeeds"
+
+echo words | "$MUSTER" run -n 1 -- cat >"$out" 2>"$err"
+is "$(cat "$out")" "[worker-0/0] words" "a single process reads our stdin"
+echo words | "$MUSTER" run -n 2 -- cat >"$out" 2>"$err"
+is "$(cat "$out")" "" "several read nothing"
+
+"$MUSTER" run -n 1 --report - -- true >"$out" 2>"$err"
+is "$(json outcome "$out")" succeeded "--report - is stdout"
+"$MUSTER" run -n 1 --report /dev/stderr -- true 2>"$err" >"$out"
+ok "an existing file that is no regular one is written in place" grep -q '"outcome": "succeeded"' "$err"
+run_job --run-dir "$WORK/with space" -n 1 -- true
+is "$(report run_dir)" "$WORK/with space" "--run-dir"
+run_job --run-dir "$WORK/with space" -n 1 -- true
+is "$rc" 125 "which must be new"
+
+# --- environment ---------------------------------------------------------------------------------
+
+SECRET_OF_CALLER=1 run_job -n 4 --hosts 2 -- sh -c 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MUSTER_ROLE $MUSTER_INDEX $(hostname) ${SECRET_OF_CALLER-unset}"'
+is "$(sed 's/^[^ ]* //' "$out" | sort)" "0 0 0 4 worker 0 worker-0 unset
+1 1 0 4 worker 0 worker-0 unset
+2 0 1 4 worker 1 worker-1 unset
+3 1 1 4 worker 1 worker-1 unset" "ranks, hosts, and nothing of the caller's beyond the list"
+run_job -n 2 --hosts 2 -- python3 -c 'import os, socket
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+p = int(os.environ["MASTER_PORT"])
+if os.environ["RANK"] == "0":
+    s.bind(("", p)); s.listen(); s.accept()[0].sendall(b"hello")
+else:
+    import time
+    while s.connect_ex((os.environ["MASTER_ADDR"], p)): time.sleep(.05); s = socket.socket()
+    print(s.recv(9).decode())'
+is "$rc $(cat "$out")" "0 [worker-1/1] hello" "MASTER_ADDR and MASTER_PORT lead to rank 0"
+run_job -n 2 --hosts 2 -- sh -c 'python3 -c "import json, os; print([p[\"host\"] for p in json.load(open(os.environ[\"MUSTER_PEERS\"]))])"'
+like "$(cat "$out")" "\['worker-0', 'worker-1'\]" "MUSTER_PEERS"
+
+# --- signals -------------------------------------------------------------------------------------
+
+signalled() # FILE: USR1 to muster once four lines say up
+{
+    "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" &
+    pid=$!
+    wait_until 20 sh -c "[ \$(grep -c '\] up' '$out') -eq 2 ]" || diag "not up: $(cat "$out")"
+    kill -USR1 $pid
+    wait $pid
+    rc=$?
+}
+script='trap "n=\$((n + 1))" USR1; n=0; echo up; i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i + 1)); done; echo got $n'
+signalled -n 2 -- sh -c "$script"
+is "$rc $(grep -c 'got 1$' "$out")" "0 2" "USR1 reaches every rank, once"
+if have_mpi openmpi; then
+    python3 - "$script" >"$WORK/usr.yaml" <<'PYTHON'
+import json, sys
+print(json.dumps({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "usr"}, "spec": {"worker": {
+    "replicas": 2, "extraMPIArgs": ["-N", "1", "-bind-to", "none"], "cmd": ["sh", "-c", sys.argv[1]],
+    "template": {"spec": {"containers": [{"name": "mpi-worker"}]}}}}}))
+PYTHON
+    signalled "$WORK/usr.yaml"
+    is "$rc $(grep -c 'got 1$' "$out")" "0 2" "through mpirun too"
+else
+    skip "no Open MPI here"
+fi
+
+# --- refusals ------------------------------------------------------------------------------------
+
+refused() # NAME ERE ARG…
+{
+    refusal=$1 text=$2
+    shift 2
+    run_job "$@"
+    is "$rc" 125 "$refusal: 125"
+    like "$(cat "$err")" "$text" "$refusal: told"
+    ok "$refusal: no report" test ! -e "$REPORT"
+}
+refused "no operand" "wants a job FILE"
+refused "no command" "wants a command after --" -n 2
+refused "uneven" "cannot be spread evenly" -n 3 --hosts 2 -- true
+refused "no number" "no number of at least 1" -n 0 -- true
+refused "unknown option" "did you mean --grace" --grac 1s -n 1 -- true
+refused "bad duration" "grace" --grace 5 -n 1 -- true
+refused "a directory" "Is a directory" "$WORK"
+refused "both" "not both" -n 1 x.yaml -- true
+
+t9k() # TEXT: the example with one line more
+{
+    sed "s,^spec:,spec:$1," "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
+}
+t9k '\n  runMode: {debug: {enabled: true}}'
+refused "debug" "runMode.debug.enabled" "$WORK/t9k.yaml"
+t9k '\n  runMode: {pause: {enabled: true}}'
+refused "pause" "runMode.pause.enabled" "$WORK/t9k.yaml"
+sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: vault, key: token}}}]/' \
+    "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
+refused "secret" "TOKEN comes from secretKeyRef vault, key token" "$WORK/t9k.yaml"
+
+# A user namespace that allows no further ones stands for a kernel that allows none.
+if can_be_user; then
+    user_copy
+    mkfifo "$WORK/go"
+    unshare --user sh -c "read -r _ <'$WORK/go'
+        exec setpriv --reuid=$USER_ID --regid=$USER_ID --clear-groups env HOME='$USER_DIR/home' XDG_STATE_HOME='$USER_DIR/home' \
+        XDG_RUNTIME_DIR='$USER_DIR/run' '$USER_DIR/muster' run -n 1 -- true" >"$out" 2>"$err" &
+    pid=$!
+    wait_until 5 test "$(readlink /proc/self/ns/user)" != "$(readlink /proc/$pid/ns/user)"
+    sleep 0.2
+    echo "0 0 10000" >/proc/$pid/uid_map
+    echo "0 0 10000" >/proc/$pid/gid_map
+    nsenter --user --target $pid sh -c 'echo 0 >/proc/sys/user/max_user_namespaces'
+    echo >"$WORK/go"
+    wait $pid
+    rc=$?
+    is "$rc" 125 "no namespaces: 125"
+    like "$(cat "$err")" "user.max_user_namespaces" "and what to allow"
+else
+    skip "cannot become another user" 2
+fi
+done_testing
