@@ -73,6 +73,24 @@ def gone(marker, seconds=3):
     return not alive(marker)
 
 
+def order_of_ends():
+    """A supervisor that looks late still tells who ended first."""
+    with start() as s:
+        fifos = [os.path.join(s.dir, "go%d" % i) for i in range(3)]
+        for i, fifo in enumerate(fifos):
+            os.mkfifo(fifo)
+            s.spawn(i, 0, ["sh", "-c", "read x <" + fifo], log="p%d.log" % i)
+            s.until("started", process=i)
+        os.kill(s.pid(), signal.SIGSTOP)
+        for i in (1, 2, 0):
+            with open(fifos[i], "w", encoding="utf-8") as f:
+                f.write("go\n")
+            time.sleep(0.1)
+        os.kill(s.pid(), signal.SIGCONT)
+        s.until("exited", process=0)
+        same([f["process"] for f in s.frames("exited")], [1, 2, 0], "ends are told in their order")
+
+
 def endings():
     with start(replica("worker-0", "host-a", shm=1 << 20)) as s:
         same(run(s, 0, ["sh", "-c", "echo out; echo err >&2; exit 7"]), 7, "an exit code")
@@ -280,6 +298,6 @@ def faults():
         same(s.next()["process"], 1, "a fault point: worker-0 never answers")
 
 
-for test in (endings, refusals, leftovers, signals, agents, ranks, limits, faults):
+for test in (endings, order_of_ends, refusals, leftovers, signals, agents, ranks, limits, faults):
     test()
 print("1..%d" % count)

@@ -99,7 +99,7 @@ static int start(struct shim *s, struct client *c, struct replica *r, const char
     struct command *cmd;
     pid_t pid;
 
-    if (spawn_process(s, &sp, &pid, &e) < 0) {
+    if (spawn_process(s, &sp, &pid, NULL, &e) < 0) {
         dprintf(fds[2], "muster-shim: cannot run a command in %s: %s: %s\n", r->name, e.text,
                 strerror(-e.code));
         return e.code;

@@ -13,6 +13,7 @@
 
 struct process {
     struct child child; /* first */
+    int pidfd;
     struct output *output;
 };
 
@@ -74,6 +75,7 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
     ns_t at = clock_real();
     char number[16];
 
+    close(p->pidfd);
     output_detach(s, p->output);
     snprintf(number, sizeof(number), "%u", c->process);
     shim_record(s, at, r->name, number, status);
@@ -141,6 +143,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     auto_close int log_fd = -1, read_end = -1, write_end = -1;
     auto_free const char **env = NULL;
     struct spawn sp;
+    int pidfd;
     pid_t pid;
 
     log_fd = output_open_log(s, rq->log);
@@ -159,7 +162,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .env = env,
         .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
     };
-    r = spawn_process(s, &sp, &pid, e);
+    r = spawn_process(s, &sp, &pid, &pidfd, e);
     if (r < 0)
         return r;
     p = xcalloc(1, sizeof(*p));
@@ -170,6 +173,8 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .process = rq->process,
         .ended = process_ended,
     };
+    p->pidfd = pidfd;
+    shim_watch_end(s, pidfd, pid);
     p->output = output_new(s, TAKE_FD(read_end), TAKE_FD(log_fd), rq->log);
     child_add(s, &p->child);
     rq->replica->n_main++;

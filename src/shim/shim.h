@@ -72,9 +72,10 @@ struct child {
 
 struct shim {
     int epoll_fd;
-    struct watch link_watch, signal_watch;
+    struct watch link_watch, signal_watch, ends_watch;
     struct link link;
     int signal_fd;
+    int ends_fd; /* an epoll set of main processes: it gives them in the order they ended */
     bool link_wants_out; /* EPOLLOUT is asked for */
     bool is_set_up;
     bool over;     /* the loop ends */
@@ -104,6 +105,7 @@ struct shim {
 int shim_watch(struct shim *s, int fd, struct watch *w); /* for reading; closing fd ends it */
 int shim_pause(struct shim *s, int fd, struct watch *w, bool pause);
 
+void shim_watch_end(struct shim *s, int pidfd, pid_t pid);
 void child_add(struct shim *s, struct child *c);
 struct child *child_find(const struct shim *s, pid_t pid); /* or NULL */
 struct child *child_take(struct shim *s, pid_t pid);       /* out of the table; or NULL */
@@ -163,8 +165,9 @@ struct spawn {
 };
 
 /* Starts a process in its own session inside its replica. Returns when it has become its program:
- * 0 with its pid, or -errno with what went wrong ("exec", "chdir /x") in e. */
-int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, struct err *e);
+ * 0 with its pid (and pidfd, if wanted), or -errno with what went wrong ("exec", "chdir /x") in e. */
+int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, int *ret_pidfd,
+                  struct err *e);
 
 /* --- output.c --------------------------------------------------------------------------------- */
 

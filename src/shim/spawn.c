@@ -169,17 +169,19 @@ static void lay_out(const int fds[3])
         (void)dup2(fds[i], i);
 }
 
-int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, struct err *e)
+int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, int *ret_pidfd,
+                  struct err *e)
 {
     static char stack[64 * 1024] __attribute__((aligned(16)));
     auto_free const char **sh_argv = shell_argv(sp->argv);
     struct child_args a = {.s = s, .sp = sp, .path = path_of(sp->env), .sh_argv = sh_argv};
     int nulls[3] = {s->null_fd, s->null_fd, s->null_fd};
+    auto_close int pidfd = -1;
     pid_t pid;
 
     lay_out(sp->fds);
-    pid = clone(child_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
-                &a);
+    pid = clone(child_main, stack + sizeof(stack),
+                CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_PIDFD | SIGCHLD, &a, &pidfd);
     if (pid < 0)
         a.error = errno;
     lay_out(nulls); /* a pipe that we held open would never end */
@@ -190,5 +192,7 @@ int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, 
         return describe(&a, e);
     }
     *ret_pid = pid;
+    if (ret_pidfd)
+        *ret_pidfd = TAKE_FD(pidfd);
     return 0;
 }

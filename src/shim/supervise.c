@@ -41,6 +41,14 @@ int shim_pause(struct shim *s, int fd, struct watch *w, bool pause)
     return watch_for(s, EPOLL_CTL_MOD, fd, w, pause ? 0 : EPOLLIN);
 }
 
+/* Without it (no memory for the set) the end is seen all the same, only its order may not be. */
+void shim_watch_end(struct shim *s, int pidfd, pid_t pid)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.u64 = (uint64_t)pid};
+
+    (void)epoll_ctl(s->ends_fd, EPOLL_CTL_ADD, pidfd, &ev);
+}
+
 void child_add(struct shim *s, struct child *c)
 {
     struct child **bucket = &s->children[c->pid % SHIM_BUCKETS];
@@ -107,6 +115,22 @@ static void reap_one(struct shim *s, pid_t pid, int status, const struct rusage 
         c->ended(s, c, status, (int64_t)ru->ru_maxrss * 1024);
 }
 
+/* wait4(-1) gives children in the order of their start. Who failed first is asked in the order of
+ * their end, and that is how an epoll set lists their descriptors. */
+static void reap_main_processes(struct shim *s)
+{
+    struct epoll_event ev;
+    struct rusage ru;
+    int status;
+
+    while (epoll_wait(s->ends_fd, &ev, 1, 0) > 0) {
+        pid_t pid = (pid_t)ev.data.u64;
+
+        if (wait4(pid, &status, WNOHANG, &ru) == pid)
+            reap_one(s, pid, status, &ru);
+    }
+}
+
 static void reap(struct shim *s)
 {
     struct rusage ru;
@@ -115,6 +139,7 @@ static void reap(struct shim *s)
 
     /* What ranks said before their mpirun ended is sent before its end is. */
     server_catch_up(s);
+    reap_main_processes(s);
     while ((pid = wait4(-1, &status, WNOHANG, &ru)) > 0)
         reap_one(s, pid, status, &ru);
     replicas_purge_leftovers(s);
@@ -126,6 +151,12 @@ static void signal_ready(struct shim *s, struct watch *w)
 
     (void)w;
     (void)!read(s->signal_fd, &si, sizeof(si)); /* children's signals do not queue: it is one */
+    reap(s);
+}
+
+static void ends_ready(struct shim *s, struct watch *w)
+{
+    (void)w;
     reap(s);
 }
 
@@ -232,9 +263,12 @@ int supervise_main(int argc, char **argv)
     link_init(&s.link, WIRE_FD);
     s.link_watch.ready = link_ready;
     s.signal_watch.ready = signal_ready;
+    s.ends_watch.ready = ends_ready;
     s.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (s.epoll_fd < 0 || shim_watch(&s, WIRE_FD, &s.link_watch) < 0 ||
-        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0)
+    s.ends_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s.epoll_fd < 0 || s.ends_fd < 0 || shim_watch(&s, WIRE_FD, &s.link_watch) < 0 ||
+        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0 ||
+        shim_watch(&s, s.ends_fd, &s.ends_watch) < 0)
         return 1;
     loop(&s);
     end_all(&s);
