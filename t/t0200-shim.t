@@ -73,6 +73,23 @@ def gone(marker, seconds=3):
     return not alive(marker)
 
 
+def silent_processes():
+    """A log is there for everyone; a child that speaks late speaks into its own."""
+    with start(replica("worker-0"), replica("worker-1")) as s:
+        s.spawn(9, 0, ["sleep", "60"], log="p9.log")
+        for i in range(3):
+            run(s, i, ["true"])
+        run(s, 3, ["sh", "-c", "(sleep 0.3; echo late) & exit 0"])
+        same([os.path.getsize("%s/logs/p%d.log" % (s.run_dir, i)) for i in range(4)], [0] * 4,
+             "silent processes have empty logs")
+        for _ in range(100):
+            if s.log("p3.log"):
+                break
+            time.sleep(0.05)
+        same([s.log("p%d.log" % i) for i in range(4)], ["", "", "", "late\n"],
+             "a child that is left behind has its process's log to itself")
+
+
 def order_of_ends():
     """A supervisor that looks late still tells who ended first."""
     with start() as s:
@@ -298,6 +315,6 @@ def faults():
         same(s.next()["process"], 1, "a fault point: worker-0 never answers")
 
 
-for test in (endings, order_of_ends, refusals, leftovers, signals, agents, ranks, limits, faults):
+for test in (endings, silent_processes, order_of_ends, refusals, leftovers, signals, agents, ranks, limits, faults):
     test()
 print("1..%d" % count)

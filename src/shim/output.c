@@ -1,5 +1,9 @@
 /* output.c - a process's output, from its pipe into its log.
  *
+ * A log is made when there is something to write into it. A process that ends without a word gets a
+ * link to one empty file instead: making a file is the most expensive part of starting a small process,
+ * and a large gang of silent ones is common.
+ *
  * Not here: showing it. muster watches the files. A log that cannot be written (a full disk) does
  * not stop the job: the rest of that output is dropped, and a note says so once.
  */
@@ -16,8 +20,9 @@
 struct output {
     struct watch watch;
     struct output *prev, *next;
-    int pipe_fd, log_fd; /* pipe_fd -1: it has ended */
+    int pipe_fd, log_fd; /* pipe_fd -1: it has ended; log_fd -1: nothing was written yet */
     bool attached;       /* its process lives and holds this object */
+    bool lost;           /* the log cannot be written */
     char *name;
 };
 
@@ -39,18 +44,46 @@ static void output_free(struct shim *s, struct output *o)
     free(o);
 }
 
+static int open_log(const struct shim *s, struct output *o)
+{
+    /* A child that is left may speak after its process has ended: not into everybody's empty file. */
+    if (!o->attached)
+        (void)unlinkat(s->logs_fd, o->name, 0);
+    o->log_fd = output_open_log(s, o->name);
+    return o->log_fd < 0 ? o->log_fd : 0;
+}
+
 static void to_log(struct shim *s, struct output *o, size_t n)
 {
-    int r;
+    int r = 0;
 
-    if (o->log_fd < 0)
+    if (o->lost)
         return;
-    r = io_write_all(o->log_fd, chunk, n);
+    if (o->log_fd < 0)
+        r = open_log(s, o);
+    if (r == 0)
+        r = io_write_all(o->log_fd, chunk, n);
     if (r < 0) {
         shim_note(s, "cannot write log %s: %s; its output is lost from here on", o->name,
                   strerror(-r));
-        close(TAKE_FD(o->log_fd));
+        o->lost = true;
     }
+}
+
+#define EMPTY_LOG ".empty"
+
+static void link_empty_log(const struct shim *s, struct output *o)
+{
+    if (linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
+        return;
+    if (errno == ENOENT) { /* the first of them */
+        auto_close int fd =
+            openat(s->logs_fd, EMPTY_LOG, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+        if (fd >= 0 && linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
+            return;
+    }
+    (void)open_log(s, o); /* a file system without links, or with too many of this one */
 }
 
 /* One read: its bytes, or 0 if there are none (for now, or ever again: pipe_fd is -1). */
@@ -92,17 +125,19 @@ static void output_ready(struct shim *s, struct watch *w)
         output_free(s, o);
 }
 
+bool output_log_name_ok(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/');
+}
+
 int output_open_log(const struct shim *s, const char *name)
 {
-    int fd;
+    int fd = openat(s->logs_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    if (!*name || strchr(name, '/'))
-        return -EINVAL;
-    fd = openat(s->logs_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     return fd < 0 ? -errno : fd;
 }
 
-struct output *output_new(struct shim *s, int pipe_fd, int log_fd, const char *name)
+struct output *output_new(struct shim *s, int pipe_fd, const char *name)
 {
     struct output *o = xcalloc(1, sizeof(*o));
 
@@ -110,7 +145,7 @@ struct output *output_new(struct shim *s, int pipe_fd, int log_fd, const char *n
         .watch.ready = output_ready,
         .next = s->outputs,
         .pipe_fd = pipe_fd,
-        .log_fd = log_fd,
+        .log_fd = -1,
         .attached = true,
         .name = xstrdup(name),
     };
@@ -125,6 +160,8 @@ struct output *output_new(struct shim *s, int pipe_fd, int log_fd, const char *n
 void output_detach(struct shim *s, struct output *o)
 {
     drain(s, o);
+    if (o->log_fd < 0 && !o->lost)
+        link_empty_log(s, o);
     o->attached = false;
     if (o->pipe_fd < 0)
         output_free(s, o);

@@ -140,15 +140,14 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     char text[64];
     int pipe_fds[2], r;
     struct process *p;
-    auto_close int log_fd = -1, read_end = -1, write_end = -1;
+    auto_close int read_end = -1, write_end = -1;
     auto_free const char **env = NULL;
     struct spawn sp;
     int pidfd;
     pid_t pid;
 
-    log_fd = output_open_log(s, rq->log);
-    if (log_fd < 0)
-        return err_set(e, log_fd, "open log %s", rq->log);
+    if (!output_log_name_ok(rq->log))
+        return err_set(e, -EINVAL, "open log %s", rq->log);
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return err_set(e, -errno, "pipe");
     read_end = pipe_fds[0];
@@ -175,7 +174,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     };
     p->pidfd = pidfd;
     shim_watch_end(s, pidfd, pid);
-    p->output = output_new(s, TAKE_FD(read_end), TAKE_FD(log_fd), rq->log);
+    p->output = output_new(s, TAKE_FD(read_end), rq->log);
     child_add(s, &p->child);
     rq->replica->n_main++;
     send_started(s, rq->process, pid);

@@ -171,12 +171,11 @@ int spawn_process(const struct shim *s, const struct spawn *sp, pid_t *ret_pid, 
 
 /* --- output.c --------------------------------------------------------------------------------- */
 
-/* A log of that name below RUN_DIR/logs: a descriptor or -errno. */
-int output_open_log(const struct shim *s, const char *name);
+bool output_log_name_ok(const char *name); /* a plain name: it stays below RUN_DIR/logs */
+int output_open_log(const struct shim *s, const char *name); /* a descriptor or -errno */
 
-/* Copies everything that comes from pipe_fd into log_fd, until its end. Takes both descriptors. name
- * is the log's, for messages. */
-struct output *output_new(struct shim *s, int pipe_fd, int log_fd, const char *name);
+/* Copies everything that comes from pipe_fd into that log, until its end. Takes the descriptor. */
+struct output *output_new(struct shim *s, int pipe_fd, const char *name);
 /* Its process is gone: copies what is there; what its children write later is still copied. */
 void output_detach(struct shim *s, struct output *o);
 /* Copies what is there and stops listening. */

@@ -180,8 +180,12 @@ class Shim:
         return [f for f in self.seen if f["kind"] == kind]
 
     def log(self, name):
-        with open("%s/logs/%s" % (self.run_dir, name), errors="replace") as f:
-            return f.read()
+        """Its text; a process that has not written yet has none."""
+        try:
+            with open("%s/logs/%s" % (self.run_dir, name), errors="replace") as f:
+                return f.read()
+        except FileNotFoundError:
+            return ""
 
     def logs(self):
         return sorted(os.listdir(self.run_dir + "/logs"))
