@@ -38,6 +38,27 @@ is "$(report run_dir)" "$WORK/with space" "--run-dir"
 run_job --run-dir "$WORK/with space" -n 1 -- true
 is "$rc" 125 "which must be new"
 
+# --- what is left --------------------------------------------------------------------------------
+
+runs=$XDG_STATE_HOME/muster/runs scratch=$XDG_RUNTIME_DIR/muster
+"$MUSTER" run -n 1 -- sleep 60 2>"$err" &
+pid=$!
+wait_until 10 sh -c "ls '$scratch'/*/agent.sock"
+kill -KILL $pid
+wait_until 5 sh -c "[ -z \"\$(ls '$scratch')\" ]"
+is "$(ls "$scratch")" "" "a killed muster leaves no scratch directory"
+mkdir "$scratch/20200101-000000-dead"
+touch -d '1 hour ago' "$scratch/20200101-000000-dead"
+i=0
+while [ $i -lt 52 ]; do
+    mkdir "$runs/20200101-0000$((10 + i))-aaaa"
+    i=$((i + 1))
+done
+run_job -n 1 -- true
+is "$(find "$runs" -mindepth 1 -maxdepth 1 | wc -l)" 50 "the newest 50 runs are kept"
+ok "this one among them" test -d "$runs/$(run_id)"
+is "$(ls "$scratch")" "" "scratch of dead runs goes with the next"
+
 # --- environment ---------------------------------------------------------------------------------
 
 SECRET_OF_CALLER=1 run_job -n 4 --hosts 2 -- sh -c 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MUSTER_ROLE $MUSTER_INDEX $(hostname) ${SECRET_OF_CALLER-unset}"'

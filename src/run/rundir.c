@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int check_private_parent(const char *path, struct err *e)
     return 0;
 }
 
-static int make_scratch(const struct rundir *rd, struct err *e)
+static int make_scratch(struct rundir *rd, struct err *e)
 {
     auto_free char *parent =
         xstrndup(rd->scratch, (size_t)(strrchr(rd->scratch, '/') - rd->scratch));
@@ -92,9 +93,14 @@ static int make_scratch(const struct rundir *rd, struct err *e)
 
     if (r == 0)
         r = check_private_parent(parent, e);
-    if (r == 0 && mkdir(rd->scratch, 0700) < 0)
-        r = err_sys(e, -errno, "cannot make %s", rd->scratch);
-    return r;
+    if (r < 0)
+        return r;
+    if (mkdir(rd->scratch, 0700) < 0)
+        return err_sys(e, -errno, "cannot make %s", rd->scratch);
+    rd->scratch_fd = open(rd->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (rd->scratch_fd < 0 || flock(rd->scratch_fd, LOCK_EX | LOCK_NB) < 0)
+        return err_sys(e, -errno, "cannot lock %s", rd->scratch);
+    return 0;
 }
 
 int rundir_make(struct rundir *rd, struct err *e)
@@ -141,24 +147,33 @@ static int is_run(const struct dirent *d)
     return d->d_name[0] >= '0' && d->d_name[0] <= '9';
 }
 
-static void remove_dead_run(int runs_fd, const char *name)
+/* What was made a moment ago may not be locked yet. */
+static bool is_new(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) < 0 || clock_real() / NS_PER_S - st.st_mtime < 60;
+}
+
+static void remove_dead_run(int runs_fd, const char *name, bool even_new)
 {
     auto_close int fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (fd >= 0 && (even_new || !is_new(fd)) && flock(fd, LOCK_EX | LOCK_NB) == 0)
         (void)io_remove_tree(runs_fd, name, NULL);
 }
 
-static void prune(const struct rundir *rd)
+/* Removes all but the newest `keep` of the runs' directories beside this one, if they are dead. */
+static void prune(const char *path, int keep)
 {
-    auto_free char *runs = xstrndup(rd->path, (size_t)(strrchr(rd->path, '/') - rd->path));
-    auto_close int fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_free char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+    auto_close int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct dirent **list = NULL;
     int n = fd < 0 ? 0 : scandirat(fd, ".", &list, is_run, alphasort);
 
     for (int i = 0; i < n; i++) {
-        if (i < n - LIMIT_RUNS_KEPT)
-            remove_dead_run(fd, list[i]->d_name);
+        if (i < n - keep)
+            remove_dead_run(fd, list[i]->d_name, keep > 0);
         free(list[i]);
     }
     free(list);
@@ -168,9 +183,10 @@ void rundir_finish(struct rundir *rd)
 {
     (void)io_remove_tree(AT_FDCWD, rd->scratch, NULL);
     const char *name = strrchr(rd->path, '/') + 1;
-    if (strcmp(name, rd->run_id) ==
-        0) /* a directory of the user's choice has no siblings of ours */
-        prune(rd);
+    /* a directory of the user's choice has no siblings of ours */
+    if (strcmp(name, rd->run_id) == 0)
+        prune(rd->path, LIMIT_RUNS_KEPT);
+    prune(rd->scratch, 0);
 }
 
 void rundir_release(struct rundir *rd)
@@ -182,5 +198,7 @@ void rundir_release(struct rundir *rd)
         (void)close(rd->fd);
     if (rd->logs_fd >= 0)
         (void)close(rd->logs_fd);
+    if (rd->scratch_fd >= 0)
+        (void)close(rd->scratch_fd);
     *rd = (struct rundir)RUNDIR_INIT;
 }

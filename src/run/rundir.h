@@ -5,8 +5,8 @@
  *   scratch        RUNTIME/muster/RUN_ID      0700: sockets, MPI sessions, bin/ (ssh, rsh,
  *                                             muster-rank -> the shim); short; removed at the end
  *
- * A lock held on the run directory says that the run lives. The newest LIMIT_RUNS_KEPT that do not
- * live are kept.
+ * Locks held on both say that the run lives. The newest LIMIT_RUNS_KEPT run directories are kept;
+ * scratch directories of runs that were killed altogether go with the next run.
  */
 #ifndef RUN_RUNDIR_H
 #define RUN_RUNDIR_H
@@ -17,10 +17,11 @@
 struct rundir {
     char *run_id, *path, *scratch; /* heap */
     int fd, logs_fd;               /* the run directory (locked) and its logs */
+    int scratch_fd;                /* locked too */
 };
 #define RUNDIR_INIT                                                                                \
     {                                                                                              \
-        .fd = -1, .logs_fd = -1                                                                    \
+        .fd = -1, .logs_fd = -1, .scratch_fd = -1                                                  \
     }
 
 /* Where a run of this id would be, without making anything. override: --run-dir, or NULL. */
@@ -35,7 +36,7 @@ int rundir_make(struct rundir *rd, struct err *e);
 /* Writes what processes expect to find: bin/, hostfile, peers.json. */
 int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e);
 
-/* Removes the scratch directory and runs beyond the newest ones. */
+/* Removes the scratch directory, those of dead runs, and runs beyond the newest ones. */
 void rundir_finish(struct rundir *rd);
 
 void rundir_release(struct rundir *rd);

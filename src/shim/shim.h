@@ -75,7 +75,7 @@ struct shim {
     struct watch link_watch, signal_watch, ends_watch;
     struct link link;
     int signal_fd;
-    int ends_fd; /* an epoll set of main processes: it gives them in the order they ended */
+    int ends_fd;         /* an epoll set of main processes: it gives them in the order they ended */
     bool link_wants_out; /* EPOLLOUT is asked for */
     bool is_set_up;
     bool over;     /* the loop ends */

@@ -272,9 +272,12 @@ int supervise_main(int argc, char **argv)
         return 1;
     loop(&s);
     end_all(&s);
-    if (s.exit_code == 0)
+    if (s.exit_code == 0) {
         say_bye(&s);
-    else
+    } else {
         (void)link_flush_wait(&s.link, GOODBYE_MS);
+        if (s.scratch_dir) /* muster would have done it */
+            (void)io_remove_tree(AT_FDCWD, s.scratch_dir, NULL);
+    }
     return s.exit_code;
 }
