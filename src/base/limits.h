@@ -24,6 +24,7 @@
 #define LIMIT_LAUNCHES 65536                      /* calls of mpirun told apart in one job */
 #define LIMIT_LAUNCH_ID 255                       /* bytes of what tells them apart */
 #define LIMIT_AGENT_CLIENTS 16384    /* connections of agents and rank wrappers to one shim */
+#define LIMIT_DESCRIPTORS_AHEAD 4000 /* what the shim makes room for at its start */
 #define LIMIT_KILL_WAIT_MS 5000      /* after SIGKILL: how long an end may take to be seen */
 #define LIMIT_LINE_BYTES (64 * 1024) /* a live line; longer ones are shown in pieces */
 #define LIMIT_LIVE_BYTES                                                                           \

@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,13 +22,29 @@
 
 /* Every process inherits the dispositions and limits set here: nothing has to be done per process
  * but what differs from the supervisor's own. */
+/* The two that libc keeps for threads are refused by its own sigaction(), but a caller may have them
+ * ignored (GNU make does), and a process's threads would miss them. */
+static void reset_libc_signals(void)
+{
+    struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        unsigned long mask[2];
+    } dfl = {0};
+
+    for (int sig = 32; sig <= 33; sig++)
+        (void)syscall(SYS_rt_sigaction, sig, &dfl, NULL, 8);
+}
+
 static void reset_signals(struct shim *s)
 {
     struct sigaction dfl = {.sa_handler = SIG_DFL};
     sigset_t all, chld;
 
     for (int sig = 1; sig < NSIG; sig++)
-        (void)sigaction(sig, &dfl, NULL); /* KILL, STOP and libc's own refuse */
+        (void)sigaction(sig, &dfl, NULL); /* KILL and STOP refuse */
+    reset_libc_signals();
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&chld);
@@ -59,11 +76,22 @@ static void raise_limits(struct shim *s)
     (void)setrlimit(RLIMIT_NOFILE, &most);
 }
 
+/* The kernel's table of descriptors grows by doubling. While a child shares it, on its way to exec,
+ * growing waits some ten milliseconds for the whole machine; now it does not. */
+static void grow_descriptor_table(const struct shim *s)
+{
+    int fd = fcntl(s->null_fd, F_DUPFD_CLOEXEC, LIMIT_DESCRIPTORS_AHEAD);
+
+    if (fd >= 0)
+        close(fd);
+}
+
 void setup_process(struct shim *s)
 {
     reset_signals(s);
     arrange_fds(s);
     raise_limits(s);
+    grow_descriptor_table(s);
     (void)setsid(); /* a terminal's signals are muster's business */
     /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as ambient
      * ones, because nothing else survives exec. It keeps them; its processes get none. */

@@ -72,7 +72,7 @@ struct child {
 
 struct shim {
     int epoll_fd;
-    struct watch link_watch, signal_watch, ends_watch;
+    struct watch link_watch, signal_watch;
     struct link link;
     int signal_fd;
     int ends_fd;         /* an epoll set of main processes: it gives them in the order they ended */

@@ -154,12 +154,6 @@ static void signal_ready(struct shim *s, struct watch *w)
     reap(s);
 }
 
-static void ends_ready(struct shim *s, struct watch *w)
-{
-    (void)w;
-    reap(s);
-}
-
 /* The end of everything: nothing can start any more, what is there dies, and all is reaped. A
  * single kill(-1) is enough: it meets every process of the namespace but ourselves at one instant. */
 static void end_all(struct shim *s)
@@ -263,12 +257,10 @@ int supervise_main(int argc, char **argv)
     link_init(&s.link, WIRE_FD);
     s.link_watch.ready = link_ready;
     s.signal_watch.ready = signal_ready;
-    s.ends_watch.ready = ends_ready;
     s.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     s.ends_fd = epoll_create1(EPOLL_CLOEXEC);
     if (s.epoll_fd < 0 || s.ends_fd < 0 || shim_watch(&s, WIRE_FD, &s.link_watch) < 0 ||
-        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0 ||
-        shim_watch(&s, s.ends_fd, &s.ends_watch) < 0)
+        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0)
         return 1;
     loop(&s);
     end_all(&s);
