@@ -206,6 +206,7 @@ format:
 install: all
 	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
+	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	for m in doc/man/*.1; do \
 	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
 

@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# Completion of muster for bash. Verbs and options are asked from muster itself, so that there is
+# nothing here to keep in step.
+
+_muster()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]} verb=${COMP_WORDS[1]} i
+
+    COMPREPLY=()
+    for ((i = 2; i < COMP_CWORD; i++)); do # after -- it is somebody else's command line
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            mapfile -t COMPREPLY < <(compgen -o default -- "$word")
+            return
+        fi
+    done
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p')" -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" "$verb" --help | grep -oE '^  .{0,26}' | grep -oE -- '--[a-z-]+')" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -o default -- "$word")
+    fi
+}
+complete -o filenames -F _muster muster
