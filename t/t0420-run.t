@@ -138,6 +138,23 @@ sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {se
     "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
 refused "secret" "TOKEN comes from secretKeyRef vault, key token" "$WORK/t9k.yaml"
 
+# A chroot has another root than its mount namespace; the job sees the chroot's.
+if [ "$(id -u)" -eq 0 ]; then
+    unshare --mount --propagation private sh -c '
+        root=$1 top=$2 muster=$3
+        mkdir "$root" && cd "$root" || exit 1
+        for d in bin sbin lib lib64; do [ ! -L "/$d" ] || cp -P "/$d" .; done
+        for d in /usr /etc /dev /proc /sys /tmp "$top" "${muster%/*}"; do
+            mkdir -p ".$d" && mount --rbind "$d" ".$d" || exit 1
+        done
+        touch only-here
+        exec chroot . "$muster" run -n 2 --hosts 2 -- sh -c "ls /only-here; hostname"
+    ' sh "$WORK/root" "$TOP" "$MUSTER" >"$out" 2>"$err"
+    is "$? $(sort "$out" | sed 's/.* //' | tr '\n' ' ')" "0 /only-here worker-0 /only-here worker-1 " "in a chroot"
+else
+    skip "only root can chroot"
+fi
+
 # A user namespace that allows no further ones stands for a kernel that allows none.
 if can_be_user; then
     user_copy

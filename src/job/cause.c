@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "job/job.h"
 
@@ -17,6 +18,8 @@ bool ending_ok(const struct ending *e)
 
 int ending_exit_code(const struct ending *e)
 {
+    if (e->exec_errno && strcmp(e->exec_what, "exec") != 0)
+        return 125; /* not the command's fault: it was never reached */
     switch (-e->exec_errno) {
     case 0:
         break;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "shim/shim.h"
+
+#define MOUNT_HINT "mounts inside a namespace may be forbidden here (AppArmor, a container)"
 
 /* Every process inherits the dispositions and limits set here: nothing has to be done per process
  * but what differs from the supervisor's own. */
@@ -110,18 +113,50 @@ static int write_hosts(struct shim *s, const char *hosts, struct err *e)
     return r < 0 ? err_sys(e, r, "cannot write %s/hosts", s->scratch_dir) : 0;
 }
 
+/* Makes a directory of this mount namespace its root. */
+static int pivot_to(const char *dir)
+{
+    if (mount(dir, dir, NULL, MS_BIND | MS_REC, NULL) < 0 || chdir(dir) < 0 ||
+        syscall(SYS_pivot_root, ".", ".") < 0)
+        return -1;
+    return umount2(".", MNT_DETACH); /* the old root, which lies over the new one */
+}
+
+/* Processes enter a replica by its mount namespace and find themselves at that namespace's root. In
+ * a chroot this is another directory than ours, so ours is made the root: what we are started in is
+ * what the job sees. Also makes all mounts private, which has to be asked at the true root. */
+static int settle_root(struct err *e)
+{
+    auto_close int ours = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_close int mnt = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    struct stat before, after;
+    char link[64], dir[PATH_MAX];
+
+    if (ours < 0 || mnt < 0 || fstat(ours, &before) < 0 || setns(mnt, CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || stat("/", &after) < 0)
+        return err_set(e, -errno, "cannot make the job's mounts private: %m; " MOUNT_HINT);
+    if (before.st_dev == after.st_dev && before.st_ino == after.st_ino)
+        return 0;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", ours);
+    ssize_t n = readlink(link, dir, sizeof(dir) - 1);
+    dir[n > 0 ? n : 0] = '\0';
+    if (n < 0 || pivot_to(dir) < 0)
+        return err_set(e, -errno, "cannot make the chroot %s the job's root: %m; " MOUNT_HINT, dir);
+    return 0;
+}
+
 static int make_mounts(const char *scratch_dir, struct err *e)
 {
-    static const char hint[] = "mounts inside a namespace may be forbidden here (AppArmor, a "
-                               "container)";
     auto_free char *hosts = xasprintf("%s/hosts", scratch_dir);
+    int r = settle_root(e);
 
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return err_set(e, -errno, "cannot make the job's mounts private: %m; %s", hint);
+    if (r < 0)
+        return r;
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-        return err_set(e, -errno, "cannot mount a fresh /proc: %m; %s", hint);
+        return err_set(e, -errno, "cannot mount a fresh /proc: %m; " MOUNT_HINT);
     if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) < 0)
-        return err_set(e, -errno, "cannot put the job's host names over /etc/hosts: %m; %s", hint);
+        return err_set(e, -errno,
+                       "cannot put the job's host names over /etc/hosts: %m; " MOUNT_HINT);
     if (chdir("/") < 0)
         return err_sys(e, -errno, "cannot change to /");
     return 0;
