@@ -72,10 +72,10 @@ result() # 0|1 NAME WHY-NOT
 
 ok()
 {
-    name=$1
+    ok_name=$1
     shift
     "$@" >"$WORK/ok" 2>&1
-    result $? "$name" "$* failed: $(cat "$WORK/ok")"
+    result $? "$ok_name" "$* failed: $(cat "$WORK/ok")"
 }
 
 is()

@@ -57,6 +57,7 @@ stage() # runs the row; sets $rc
     program=$MUSTER
     [ -z "$fault" ] || program=$MUSTER_FAULTY
     rm -f "$REPORT"
+    : >"$out" # the row before may have said "up" in it
     case $form in
     shell) eval "set -- $options -n 4 --hosts 2 -- $command" ;;
     *) eval "set -- $options job.yaml" ;;

@@ -83,6 +83,7 @@ like "$(cat "$out")" "\['worker-0', 'worker-1'\]" "MUSTER_PEERS"
 
 signalled() # FILE: USR1 to muster once four lines say up
 {
+    : >"$out"
     "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" &
     pid=$!
     wait_until 20 sh -c "[ \$(grep -c '\] up' '$out') -eq 2 ]" || diag "not up: $(cat "$out")"
