@@ -54,7 +54,7 @@ for mpi in openmpi mpich; do
     check "this user" $mpi "$out" "$REPORT" "$WORK/$mpi/job.yaml"
 
     if ! can_be_user; then
-        skip "cannot become another user" 4
+        skip "cannot become a user that may have namespaces" 4
         continue
     fi
     user_copy
