@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t before = ds.n_errors;
 
         dialect_sight(a, doc.roots[i]);
-        if (t9k_mpi.lower(a, &doc, doc.roots[i], &ds, &spec) == VERDICT_ACCEPT &&
+        if (t9k_mpi.lower(a, &(struct read_options){0}, &doc, doc.roots[i], &ds, &spec) ==
+                VERDICT_ACCEPT &&
             (spec != NULL) != (ds.n_errors == before))
             abort();
         if (spec && (!spec->name || !spec->mpi->program || !spec->mpi->extra_args))

@@ -12,6 +12,7 @@
 #include "cli/explain.h"
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
+#include "engine/local/ports.h"
 #include "plan/plan.h"
 #include "run/rundir.h"
 
@@ -33,10 +34,15 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     const struct job_spec *spec = jf->jobs[index];
     struct facts *facts = ARENA_NEW(a, struct facts);
     const struct plan *plan;
+    struct leases held = {0};
     int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
 
     if (r < 0)
         return r;
+    r = ports_lease(a, spec, false, &facts->ports, &held, e);
+    if (r < 0)
+        return r;
+    leases_release(&held); /* what run would get now */
     r = plan_build(a, spec, facts, &plan, e);
     if (r < 0)
         return r;
@@ -58,7 +64,9 @@ static int explain_file(const struct explain *x, const char *path)
     struct err e;
     int exit_code = EXIT_FINE;
 
-    if (job_file_read(a, path, x->opts.dialect, &jf, &e) < 0) {
+    const struct read_options opts = {.dialect = x->opts.dialect};
+
+    if (job_file_read(a, path, &opts, &jf, &e) < 0) {
         fprintf(stderr, "muster explain: %s\n", e.text);
         return EXIT_USAGE;
     }

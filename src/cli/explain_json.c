@@ -76,9 +76,7 @@ static void write_process(struct json *j, struct arena *a, const struct plan *pl
     write_rank(j, p);
     json_kv_str(j, "host", rp->host);
     json_kv_str(j, "address", rp->address);
-    json_key(j, "ports");
-    json_object(j);
-    json_end(j);
+    plan_ports_json(j, rp);
     write_argv(j, p->argv);
     json_kv_str(j, "shell", p->shell);
     json_kv_str(j, "workdir", plan->workdirs[rp->role_index]);

@@ -89,7 +89,9 @@ static int spec_from_file(const struct run_options *o, const char *path, struct 
     struct err e;
     struct job_file jf = {0};
 
-    if (job_file_read(a, path, o->dialect, &jf, &e) < 0)
+    const struct read_options opts = {.dialect = o->dialect};
+
+    if (job_file_read(a, path, &opts, &jf, &e) < 0)
         return refuse(NULL, &e);
     print_diagnostics(&jf);
     int code = EXIT_MUSTER;
@@ -247,12 +249,12 @@ static int run_main(const struct verb *verb, int argc, char **argv)
 
     CLEANUP(rundir_release) struct rundir rd = RUNDIR_INIT;
     auto_free char *id = rundir_new_id();
-    auto_close int port_fd = -1;
+    CLEANUP(leases_release) struct leases held = {0};
     struct facts facts;
     if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
         facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
         return refuse(NULL, &e);
-    if (o.n && (facts.master_port = port_lease(&port_fd, &e)) < 0)
+    if (ports_lease(a, spec, false, &facts.ports, &held, &e) < 0)
         return refuse(NULL, &e);
     return run_in(&o, &rd, a, spec, &facts);
 }

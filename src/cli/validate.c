@@ -106,7 +106,9 @@ static bool validate_file(const struct options *o, const char *path, struct json
     struct err e;
     bool accepted;
 
-    if (job_file_read(a, path, o->dialect, &jf, &e) < 0) {
+    const struct read_options opts = {.dialect = o->dialect};
+
+    if (job_file_read(a, path, &opts, &jf, &e) < 0) {
         struct diag d = {.severity = SEV_ERROR, .code = "E0006", .path = "", .message = e.text};
 
         fprintf(stderr, "muster validate: %s\n", e.text);

@@ -13,6 +13,15 @@
 enum verdict { VERDICT_ACCEPT, VERDICT_REJECT, VERDICT_UNSUPPORTED, VERDICT_NOTJOB };
 const char *verdict_name(enum verdict v); /* "accept", … */
 
+/* How a file is to be read: what options of the command line change about it. Zero is the default. */
+struct read_options {
+    const char *dialect;     /* id that overrides detection, or NULL */
+    bool keep_text;          /* --no-rewrite: commands stay as they are written */
+    bool skip_start_sleep;   /* drop a leading `sleep N &&` */
+    int32_t gpus_per_node;   /* of an MPIJob v1alpha1 that gives only a total; 0 = 8 */
+    const char *const *sets; /* PATH=VALUE, NULL-terminated; or NULL */
+};
+
 struct dialect {
     const char *id; /* "t9k-mpi" */
     /* Is this document's root of this dialect? Looks at the top level only. */
@@ -20,8 +29,8 @@ struct dialect {
     /* Lowers one document. Problems go to ds; *ret is the spec, or NULL if it cannot be built.
      * VERDICT_REJECT is decided by the caller from ds; the function returns VERDICT_ACCEPT or, for
      * a form that is recognised but not run, VERDICT_UNSUPPORTED (with an error in ds). */
-    enum verdict (*lower)(struct arena *a, const struct doc *doc, const struct node *root,
-                          struct diags *ds, struct job_spec **ret);
+    enum verdict (*lower)(struct arena *a, const struct read_options *opts, const struct doc *doc,
+                          const struct node *root, struct diags *ds, struct job_spec **ret);
 };
 
 extern const struct dialect t9k_mpi;
@@ -39,10 +48,10 @@ struct job_file {
     struct diags diags; /* sorted by place */
 };
 
-/* Reads path ("-" is stdin). dialect_id overrides detection, or NULL. A file that cannot be read is
- * -errno with e set; a file that can be read gives 0 whatever its verdict. */
-int job_file_read(struct arena *a, const char *path, const char *dialect_id, struct job_file *ret,
-                  struct err *e);
+/* Reads path ("-" is stdin). A file that cannot be read is -errno with e set; a file that can be
+ * read gives 0 whatever its verdict. */
+int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
+                  struct job_file *ret, struct err *e);
 void job_file_release(struct job_file *jf);
 
 #endif

@@ -55,12 +55,13 @@ static void tell_notjob(struct job_file *jf, const struct sighting *s, bool amon
 }
 
 /* What one document adds to the file's verdict. */
-static enum verdict read_document(struct arena *a, struct job_file *jf, const struct sighting *s,
+static enum verdict read_document(struct arena *a, const struct read_options *opts,
+                                  struct job_file *jf, const struct sighting *s,
                                   const struct node *root)
 {
     size_t before = jf->diags.n_errors;
     struct job_spec *spec = NULL;
-    enum verdict v = s->dialect->lower(a, &jf->doc, root, &jf->diags, &spec);
+    enum verdict v = s->dialect->lower(a, opts, &jf->doc, root, &jf->diags, &spec);
 
     if (v != VERDICT_ACCEPT)
         return v;
@@ -84,7 +85,8 @@ static enum verdict worse(enum verdict a, enum verdict b)
     return weight[a] > weight[b] ? a : b;
 }
 
-static void read_documents(struct arena *a, struct job_file *jf, const struct dialect *forced)
+static void read_documents(struct arena *a, const struct read_options *opts, struct job_file *jf,
+                           const struct dialect *forced)
 {
     struct sighting seen[LIMIT_DOCUMENTS];
     bool any_job = forced != NULL;
@@ -111,7 +113,7 @@ static void read_documents(struct arena *a, struct job_file *jf, const struct di
         if (jf->doc.broken && i + 1 == jf->doc.n_roots)
             continue; /* what is missing in it may just not have been read */
         if (s->dialect) {
-            jf->verdict = worse(jf->verdict, read_document(a, jf, s, root));
+            jf->verdict = worse(jf->verdict, read_document(a, opts, jf, s, root));
         } else if (s->verdict == VERDICT_UNSUPPORTED) {
             tell_unsupported(jf, s);
             jf->verdict = worse(jf->verdict, VERDICT_UNSUPPORTED);
@@ -123,16 +125,16 @@ static void read_documents(struct arena *a, struct job_file *jf, const struct di
         diag_pos(&jf->diags, (struct pos){1, 1}, "", "E0110", NULL, "the file is empty");
 }
 
-int job_file_read(struct arena *a, const char *path, const char *dialect_id, struct job_file *ret,
-                  struct err *e)
+int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
+                  struct job_file *ret, struct err *e)
 {
-    const struct dialect *forced = dialect_id ? dialect_by_id(dialect_id) : NULL;
+    const struct dialect *forced = opts->dialect ? dialect_by_id(opts->dialect) : NULL;
     auto_strbuf struct strbuf text = STRBUF_INIT;
     const char *dir;
     int r;
 
-    if (dialect_id && !forced)
-        return err_set(e, -EINVAL, "there is no dialect %s", dialect_id);
+    if (opts->dialect && !forced)
+        return err_set(e, -EINVAL, "there is no dialect %s", opts->dialect);
     r = read_text(path, &text, e);
     if (r < 0)
         return r;
@@ -140,7 +142,7 @@ int job_file_read(struct arena *a, const char *path, const char *dialect_id, str
     diags_init(&ret->diags, a);
     yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
     ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
-    read_documents(a, ret, forced);
+    read_documents(a, opts, ret, forced);
     if (ret->doc.broken || (ret->verdict == VERDICT_ACCEPT && ret->diags.n_errors))
         ret->verdict = VERDICT_REJECT;
     if (ret->verdict != VERDICT_ACCEPT)

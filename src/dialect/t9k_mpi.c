@@ -523,13 +523,14 @@ static bool detect(const struct node *root)
     return !kind || kind->type != NODE_STRING || nearest_word(kind->text, kinds, 1);
 }
 
-static enum verdict lower(struct arena *a, const struct doc *doc, const struct node *root,
-                          struct diags *ds, struct job_spec **ret)
+static enum verdict lower(struct arena *a, const struct read_options *opts, const struct doc *doc,
+                          const struct node *root, struct diags *ds, struct job_spec **ret)
 {
     struct lowering l = {.b = {.a = a, .ds = ds, .root = &t9k_job_table}};
     size_t before = ds->n_errors;
     const struct t9k_job *job;
 
+    (void)opts;
     *ret = NULL;
     if (is_m0(&l.b, root))
         return VERDICT_UNSUPPORTED;

@@ -80,7 +80,60 @@ struct builder {
     struct replica *replicas;
     struct process *processes;
     struct notes notes;
+    const int *port; /* the next of facts->ports, in spec order */
 };
+
+const struct plan_port *plan_port(const struct replica *replica, const char *label)
+{
+    for (size_t i = 0; i < replica->n_ports; i++)
+        if (!strcmp(replica->ports[i].label, label))
+            return &replica->ports[i];
+    return NULL;
+}
+
+const char *plan_port_text(struct arena *a, const struct plan_port *port)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (int i = 0; i < port->n; i++)
+        strbuf_addf(&sb, "%s%d", i ? "," : "", port->numbers[i]);
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+const struct replica *plan_replica(const struct plan *plan, const struct role *role, int32_t index)
+{
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        if (plan->replicas[i].role == role)
+            return &plan->replicas[i + (uint32_t)index];
+    return NULL;
+}
+
+/* Hands out facts->ports. Not while replicas are added: those of launchers come first, ports do not. */
+static void assign_ports(struct builder *b)
+{
+    for (size_t k = 0; k < b->spec->n_roles; k++) {
+        const struct role *role = &b->spec->roles[k];
+
+        for (uint32_t i = 0; role->n_ports && i < b->plan->n_replicas; i++) {
+            struct replica *rp = &b->replicas[i];
+            struct plan_port *ports;
+
+            if (rp->role != role)
+                continue;
+            ports = ARENA_ARRAY(b->arena, struct plan_port, role->n_ports);
+            rp->ports = ports;
+            for (size_t n = 0; n < role->n_ports; n++) {
+                const struct port_request *want = &role->ports[n];
+
+                if (!port_applies(want, rp->index))
+                    continue;
+                ports[rp->n_ports++] =
+                    (struct plan_port){.label = want->label, .numbers = b->port, .n = want->count};
+                b->port += want->count;
+            }
+        }
+    }
+}
 
 static int64_t processes_per_replica(const struct role *role)
 {
@@ -124,6 +177,8 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
         .rank = is_rank ? rp->index * role->slots + slot : -1,
         .argv = role->argv,
         .shell = role->shell,
+        .shell_secret = role->shell_secret,
+        .shell_kind = role->shell_kind,
     };
     if (role->kind == ROLE_HOST)
         p->log = "";
@@ -222,6 +277,26 @@ static const char *hosts_text(struct arena *a, const struct plan *plan)
     return arena_strndup(a, sb.buf, sb.len);
 }
 
+void plan_ports_json(struct json *j, const struct replica *replica)
+{
+    json_key(j, "ports");
+    json_object(j);
+    for (size_t i = 0; i < replica->n_ports; i++) {
+        const struct plan_port *port = &replica->ports[i];
+
+        json_key(j, port->label);
+        if (port->n == 1) {
+            json_int(j, port->numbers[0]);
+            continue;
+        }
+        json_array(j);
+        for (int n = 0; n < port->n; n++)
+            json_int(j, port->numbers[n]);
+        json_end(j);
+    }
+    json_end(j);
+}
+
 static const char *peers_text(struct arena *a, const struct plan *plan)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
@@ -237,9 +312,7 @@ static const char *peers_text(struct arena *a, const struct plan *plan)
         json_kv_int(&j, "index", rp->index);
         json_kv_str(&j, "host", rp->host);
         json_kv_str(&j, "address", rp->address);
-        json_key(&j, "ports");
-        json_object(&j);
-        json_end(&j);
+        plan_ports_json(&j, rp);
         json_end(&j);
     }
     json_end(&j);
@@ -260,8 +333,12 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
                const struct plan **ret, struct err *e)
 {
     struct plan *plan = ARENA_NEW(a, struct plan);
-    struct builder b = {
-        .arena = a, .spec = spec, .facts = facts, .plan = plan, .notes = {.arena = a}};
+    struct builder b = {.arena = a,
+                        .spec = spec,
+                        .facts = facts,
+                        .plan = plan,
+                        .notes = {.arena = a},
+                        .port = facts->ports};
     uint32_t n_replicas = 0, n_processes = 0;
     int r = check_counts(spec, &n_replicas, &n_processes, e);
 
@@ -276,7 +353,6 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         .processes = b.processes,
         .launcher = -1,
         .world = spec->file ? -1 : (int32_t)n_processes,
-        .master_port = facts->master_port,
         .workdirs = workdirs_of(a, spec, facts),
     };
     r = add_roles(&b, true, e);
@@ -284,6 +360,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         r = add_roles(&b, false, e);
     if (r < 0)
         return r;
+    assign_ports(&b);
     if (spec->framework == FRAMEWORK_MPI)
         plan_mpi(&b);
     plan->hosts_file = hosts_text(a, plan);

@@ -24,6 +24,13 @@ enum mpi_impl {
 };
 const char *mpi_impl_words(enum mpi_impl impl); /* "Open MPI 4", "MPICH (Hydra)", … */
 
+/* One value of a Secret or ConfigMap, looked up for an ENV_SECRET or ENV_CONFIG_MAP entry. Lives in
+ * memory only: never in the journal, the plan as shown, or a file. */
+struct secret_value {
+    enum env_source source;
+    const char *name, *key, *value;
+};
+
 /* Facts about this machine, collected before planning (engine/local/facts.c). */
 struct facts {
     bool root; /* effective uid 0 */
@@ -35,8 +42,21 @@ struct facts {
     const char *run_dir;     /* absolute; explain: the place it would have, with "RUN_ID" in it */
     const char *scratch_dir; /* short path for sockets and MPI session directories */
     const char *caller_dir;  /* working directory of the caller */
-    const char *const *caller_env; /* environ; only the stated list is taken from it */
-    int master_port; /* reserved port for `run -n`; 0 = none (explain shows 0 as "reserved at start") */
+    const char *const *caller_env;  /* environ; only the stated list is taken from it */
+    bool clean_env;                 /* --clean-env: nothing of caller_env but PATH, HOME, … */
+    const char *const *inherit_env; /* --inherit-env patterns, NULL-terminated; or NULL */
+    const char *user;               /* name of the caller */
+    const int *ports;               /* spec_n_ports() of them, in its order; 0 = not reserved */
+    const char *interface;          /* by which replicas reach each other: "lo", "eth0" */
+    const char *const *interfaces;  /* names that exist for a replica, NULL-terminated */
+    const char *isolation_why;      /* why it is not the best level, or NULL */
+    bool python_link; /* `python` is missing here, `python3` is not: bin/ has a link */
+    int gpus;         /* of this machine, or pretended by --gpus */
+    bool gpus_pretended;
+    bool horovodrun; /* is there one on PATH */
+    const struct secret_value
+        *secrets; /* what --secrets and --configmaps gave; n_secrets of them */
+    size_t n_secrets;
     bool cgroup_limits;     /* limits can be enforced */
     const char *cgroup_why; /* if not: why, for a note */
 
@@ -59,7 +79,15 @@ struct process {             /* a process that Muster starts itself; MPI ranks a
     int32_t rank;            /* -1 unless it is a rank (run -n) */
     const char *const *argv; /* NULL for a replica that only waits */
     const char *shell;       /* at most one of argv and shell */
-    const char *log;         /* name below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
+    const char *shell_secret; /* what really runs if a secret is in it; NULL otherwise */
+    enum shell_kind shell_kind;
+    const char *log; /* name below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
+};
+
+struct plan_port {
+    const char *label;
+    const int *numbers;
+    int n;
 };
 
 struct replica {
@@ -71,6 +99,8 @@ struct replica {
     const char *host;    /* "mpi-example-worker-2" */
     const char *address; /* "127.1.0.4" */
     uint32_t first_process, n_processes;
+    const struct plan_port *ports;
+    size_t n_ports;
 };
 
 enum origin { ORIGIN_JOB, ORIGIN_DIALECT, ORIGIN_FRAMEWORK, ORIGIN_MUSTER, ORIGIN_CALLER };
@@ -94,9 +124,8 @@ struct plan {
     uint32_t n_replicas;
     const struct process *processes;
     uint32_t n_processes;
-    int32_t launcher; /* process id of the launcher, -1 if there is none */
-    int32_t world;    /* number of ranks expected, -1 if not known */
-    int32_t master_port;
+    int32_t launcher;            /* process id of the launcher, -1 if there is none */
+    int32_t world;               /* number of ranks expected, -1 if not known */
     const char *const *workdirs; /* per role: the directory used */
     const char *hosts_file;      /* text of the private /etc/hosts */
     const char *hostfile;        /* text in the implementation's format, or NULL */
@@ -110,6 +139,19 @@ struct plan {
  * spec and facts must outlive the plan. */
 int plan_build(struct arena *a, const struct job_spec *spec, const struct facts *facts,
                const struct plan **ret, struct err *e);
+
+/* The replica's ports of that label, or NULL. */
+const struct plan_port *plan_port(const struct replica *replica, const char *label);
+
+/* "8000,8001": the numbers of a port, comma separated. */
+const char *plan_port_text(struct arena *a, const struct plan_port *port);
+
+/* The key "ports" with {"label": number, or a list of them}, inside an open JSON object. */
+struct json;
+void plan_ports_json(struct json *j, const struct replica *replica);
+
+/* Replica of a role by index. Replicas of one role stand together. */
+const struct replica *plan_replica(const struct plan *plan, const struct role *role, int32_t index);
 
 /* The environment of one process, in a stable order, each name once. ENV_SECRET values are "***" if
  * masked. A later origin of this list wins over an earlier one: caller, muster's defaults for MPI

@@ -28,6 +28,25 @@ const struct role *spec_role(const struct job_spec *spec, const char *name)
     return NULL;
 }
 
+bool port_applies(const struct port_request *p, int32_t index)
+{
+    return !p->first_only || index == 0;
+}
+
+size_t spec_n_ports(const struct job_spec *spec)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        for (size_t k = 0; k < role->n_ports; k++)
+            n += (size_t)role->ports[k].count *
+                 (size_t)(role->ports[k].first_only ? role->replicas > 0 : role->replicas);
+    }
+    return n;
+}
+
 /* Adds an error at a node, or without a place if Muster made the value itself. */
 #define REPORT(ds, at, code, hint, ...)                                                            \
     ((at) ? diag_at((ds), (at), (code), (hint), __VA_ARGS__)                                       \
@@ -170,7 +189,10 @@ struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
 {
     struct job_spec *spec = ARENA_NEW(a, struct job_spec);
     struct role *role = ARENA_NEW(a, struct role);
+    struct port_request *port = ARENA_NEW(a, struct port_request);
 
+    *port = (struct port_request){
+        .label = "MASTER_PORT", .count = 1, .usual = 29500, .first_only = true};
     *role = (struct role){
         .name = "worker",
         .kind = ROLE_PLAIN,
@@ -178,6 +200,8 @@ struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
         .slots_kind = SLOTS_NUMBER,
         .slots = n / hosts,
         .argv = argv,
+        .ports = port,
+        .n_ports = 1,
         .workdir = dir,
         .res = RESOURCES_UNSET,
         .grace_s = -1,

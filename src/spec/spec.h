@@ -63,6 +63,23 @@ enum slots_kind { SLOTS_NUMBER, SLOTS_AUTO, SLOTS_UNSET };
 
 enum restart_policy { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_ALWAYS, RESTART_EXIT_CODE };
 
+/* How shell text is run, as the dialect's own system does it. */
+enum shell_kind {
+    SHELL_SH,          /* /bin/sh -c TEXT */
+    SHELL_BASH,        /* bash -c TEXT */
+    SHELL_BASH_STRICT, /* bash -o errexit -o nounset -o pipefail -c TEXT */
+};
+
+/* Ports a replica is promised. Every number is held for the job's life and told by label. */
+struct port_request {
+    const char *label;     /* as the file spells it; frameworks: "MASTER_PORT", "TF_CONFIG" */
+    int32_t count;         /* numbers under this label, at least 1 */
+    int32_t begin_at;      /* first of `count` fixed numbers, or 0: any free ones */
+    int32_t usual;         /* the number used where a replica has a network of its own, or 0: any */
+    bool first_only;       /* only the role's replica 0 has it */
+    const struct node *at; /* for messages, or NULL */
+};
+
 struct role {
     const char *name; /* "worker", "launcher": lower case, as the dialect spells it */
     enum role_kind kind;
@@ -71,8 +88,20 @@ struct role {
     int32_t slots; /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
 
     /* Exactly one of argv and shell, or none (ROLE_HOST; the image's entry point). */
-    const char *const *argv; /* NULL-terminated */
-    const char *shell;
+    const char *const *argv;  /* NULL-terminated */
+    const char *shell;        /* a rendered secret in it is "***" ... */
+    const char *shell_secret; /* ... and here as it is: what really runs. NULL: shell has none */
+    enum shell_kind shell_kind;
+    bool expand_argv;              /* $(NAME) and $$ in argv as the kubelet expands them */
+    const struct node *command_at; /* for messages, or NULL */
+
+    const struct port_request *ports;
+    size_t n_ports;
+
+    /* When replicas of this role end the whole job. A replica succeeds when all its processes do.
+     * Where neither count is reached, the job ends when every command has, and succeeds. */
+    int32_t min_failed;    /* so many failed: the job fails; 0 counts as 1, -1 = never */
+    int32_t min_succeeded; /* so many succeeded: the job succeeds; 0 or -1 = no such rule */
 
     const char *workdir; /* as the file says, or NULL */
     const struct node *workdir_at;
@@ -109,6 +138,12 @@ struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[]
     const char *const *args;
 };
 
+/* What only OpenPAI's environment needs to know (set for both its dialects). */
+struct pai_spec {
+    int version;                                  /* 1 or 2 */
+    const char *data_dir, *output_dir, *code_dir; /* v1, or NULL */
+};
+
 struct job_spec {
     const char *name;       /* metadata.name, or the program of `run -n` */
     const char *generate;   /* metadata.generateName, or NULL */
@@ -122,7 +157,16 @@ struct job_spec {
 
     const struct role *roles;
     size_t n_roles;
-    const struct mpi_spec *mpi; /* set if framework is FRAMEWORK_MPI */
+    const struct mpi_spec *mpi; /* the mpirun line to compose; NULL: commands call it themselves */
+    const struct pai_spec *pai; /* or NULL */
+
+    const char *experiment;           /* Azure ML's experiment_name, or NULL */
+    const char *target, *target_type; /* the compute the file names, or NULL */
+    bool gang; /* no command starts before every replica exists (jobs without a launcher) */
+
+    /* The values of the file's own secrets, NULL-terminated, or NULL: to be masked wherever text of
+     * the job is shown. */
+    const char *const *secret_texts;
 
     bool clean_up_workers;
     bool debug, pause;                      /* enabled */
@@ -137,6 +181,11 @@ struct job_spec {
 };
 
 const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
+
+/* How many port numbers the job needs: roles in file order, replicas by index, requests in order,
+ * numbers by index. Whoever leases ports gives them in this order (facts.ports). */
+size_t spec_n_ports(const struct job_spec *spec);
+bool port_applies(const struct port_request *p, int32_t index); /* to the role's replica index? */
 
 /* Checks that hold for every dialect: names, counts, limits against requests, shm against memory.
  * Adds its findings to ds, each at the node of the value. */

@@ -20,7 +20,8 @@ static void lower(struct lowered *l, const char *text)
     l->a = arena_new();
     diags_init(&l->ds, l->a);
     yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
-    l->verdict = t9k_mpi.lower(l->a, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
+    l->verdict =
+        t9k_mpi.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
     diags_sort(&l->ds);
 }
 

@@ -246,6 +246,7 @@ int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_
         .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
         .isolation = "names",
+        .interface = "lo",
         .run_id = run_id,
         .run_dir = run_dir,
         .scratch_dir = scratch_dir,

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/mem.h"
 
 #define PORT_FIRST 20000
 #define PORT_LAST 65000
@@ -44,7 +46,7 @@ static int try_port(unsigned port, int *ret_fd)
     return 0;
 }
 
-int port_lease(int *ret_fd, struct err *e)
+static int lease_any(int *ret_fd, struct err *e)
 {
     unsigned low, high;
 
@@ -61,4 +63,33 @@ int port_lease(int *ret_fd, struct err *e)
     }
     return err_set(e, -EADDRINUSE, "no free port between %d and %d outside the ephemeral range",
                    PORT_FIRST, PORT_LAST);
+}
+
+int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, const int **ret,
+                struct leases *held, struct err *e)
+{
+    size_t n = spec_n_ports(spec);
+    int *numbers = ARENA_ARRAY(a, int, n + 1);
+
+    (void)own_network;
+    *held = (struct leases){.fds = xcalloc(n + 1, sizeof(int))};
+    for (; held->n < n; held->n++) {
+        int port = lease_any(&held->fds[held->n], e);
+
+        if (port < 0) {
+            leases_release(held);
+            return port;
+        }
+        numbers[held->n] = port;
+    }
+    *ret = numbers;
+    return 0;
+}
+
+void leases_release(struct leases *held)
+{
+    for (size_t i = 0; i < held->n; i++)
+        (void)close(held->fds[i]);
+    free(held->fds);
+    *held = (struct leases){0};
 }

@@ -1,12 +1,28 @@
-/* ports.h - a port that is ours for the life of a job: its lease is its bound socket. */
+/* ports.h - ports that are a job's for its life: the lease of a port is its bound socket.
+ *
+ * A port is bound without options (so that a second holder gets EADDRINUSE, whoever it is), and only
+ * then gets SO_REUSEADDR and SO_REUSEPORT, so that the job's own server can bind it. Numbers lie
+ * outside the ephemeral range. Which number is tried first depends on the job file, the role, the
+ * index and the label: a file gets the same ports again as long as they are free, and `explain`
+ * shows what `run` would take.
+ */
 #ifndef ENGINE_LOCAL_PORTS_H
 #define ENGINE_LOCAL_PORTS_H
 
 #include "base/err.h"
+#include "spec/spec.h"
 
-/* Binds a free port outside the ephemeral range, without options (so that a second holder gets
- * EADDRINUSE), then sets SO_REUSEADDR and SO_REUSEPORT so that the job's own server can bind it.
- * Returns the port; *ret_fd holds it until closed. */
-int port_lease(int *ret_fd, struct err *e);
+struct leases {
+    int *fds; /* heap */
+    size_t n;
+};
+
+/* Leases every port of the job, in the order of spec_n_ports(); *ret lives in the arena. With
+ * own_network (level `network`) every replica has all ports to itself: the usual or fixed numbers
+ * are given and nothing is bound. A fixed port that is taken is -EADDRINUSE with its holder named;
+ * all of the job's ports are given back then. */
+int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, const int **ret,
+                struct leases *held, struct err *e);
+void leases_release(struct leases *held);
 
 #endif

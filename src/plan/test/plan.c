@@ -214,14 +214,21 @@ static void test_resource_notes(void)
 static void test_run_n(void)
 {
     static const char *const argv[] = {"true", NULL};
+    static const struct port_request port = {
+        .label = "MASTER_PORT", .count = 1, .first_only = true};
     struct seed s;
 
     seed_init(&s);
-    s.roles[0] = (struct role){
-        .name = "worker", .replicas = 2, .slots = 3, .argv = argv, .res = s.roles[1].res};
+    s.roles[0] = (struct role){.name = "worker",
+                               .replicas = 2,
+                               .slots = 3,
+                               .argv = argv,
+                               .ports = &port,
+                               .n_ports = 1,
+                               .res = s.roles[1].res};
     s.spec = (struct job_spec){
         .name = "muster", .roles = s.roles, .n_roles = 1, .dir = "/here", .priority = -1};
-    s.facts.master_port = 20000;
+    s.facts.ports = (const int[]){20000};
 
     const struct plan *plan = seed_plan(&s);
 
