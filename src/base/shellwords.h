@@ -8,6 +8,9 @@
 #ifndef BASE_SHELLWORDS_H
 #define BASE_SHELLWORDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/arena.h"
 
 struct shell_word {
