@@ -66,14 +66,6 @@ static bool is_m0(const struct binder *b, const struct node *root)
     return found;
 }
 
-/* Not there, or without a value. */
-static bool absent(const struct node *map, const char *key)
-{
-    const struct node *value = node_get(map, key);
-
-    return !value || value->type == NODE_NULL;
-}
-
 /* --- names ---------------------------------------------------------------------------------- */
 
 static void check_kind(const struct binder *b, const struct t9k_job *job)
@@ -84,29 +76,6 @@ static void check_kind(const struct binder *b, const struct t9k_job *job)
         bind_word(b, node_get(job->at, "apiVersion"), "apiVersion", job->api_version, versions, 1);
     if (job->kind)
         bind_word(b, node_get(job->at, "kind"), "kind", job->kind, kinds, 1);
-}
-
-static void lower_metadata(struct lowering *l, const struct t9k_metadata *meta)
-{
-    struct job_spec *out = l->out;
-
-    out->name = meta->name;
-    out->name_at = node_get(meta->at, meta->name ? "name" : "generateName");
-    out->generate = meta->generate;
-    out->namespace_ = meta->namespace_;
-    if (meta->name)
-        return;
-    if (meta->generate) { /* a cluster would append random letters to the prefix */
-        char *name = arena_strdup(l->b.a, meta->generate);
-        size_t n = strlen(name);
-
-        while (n > 1 && name[n - 1] == '-')
-            name[--n] = '\0';
-        out->name = name;
-        return;
-    }
-    if (absent(meta->at, "name") && absent(meta->at, "generateName"))
-        bind_missing(&l->b, meta->at, "metadata", "name", NULL);
 }
 
 /* --- the mpirun line ------------------------------------------------------------------------ */
@@ -373,7 +342,7 @@ static void lower_replica_specs(struct lowering *l)
     if (!l->m2[WORKER] && !wrong_entry)
         diag_at(l->b.ds, node_label(list), "E0103", NULL,
                 "an entry with `type: worker` is missing in replicaSpecs");
-    if (l->m2[WORKER] && absent(l->m2[WORKER]->at, "template"))
+    if (l->m2[WORKER] && kube_absent(l->m2[WORKER]->at, "template"))
         bind_missing(&l->b, l->m2[WORKER]->at, "a replicaSpecs entry", "template", NULL);
     if (l->roles[LAUNCHER].replicas > 1)
         diag_at(l->b.ds, l->roles[LAUNCHER].replicas_at, "E0203", NULL,
@@ -398,7 +367,7 @@ static void lower_launcher(struct lowering *l, const struct pod_template *t)
 static void lower_roles(struct lowering *l)
 {
     const struct t9k_worker *m1 = l->in->worker;
-    bool m2 = !absent(l->in->at, "replicaSpecs");
+    bool m2 = !kube_absent(l->in->at, "replicaSpecs");
 
     l->out->form = m2 ? "M2" : "M1";
     l->out->container = m2 ? "worker" : "mpi-worker";
@@ -412,7 +381,7 @@ static void lower_roles(struct lowering *l)
         l->roles[WORKER].replicas = m1->replicas;
         l->roles[WORKER].replicas_at = node_get(m1->at, "replicas");
         lower_worker(l, m1->template_);
-    } else if (absent(l->in->at, "worker") && !m2) {
+    } else if (kube_absent(l->in->at, "worker") && !m2) {
         bind_missing(&l->b, l->in->at, "spec", "worker", "or `replicaSpecs`, the newer form");
     }
 }
@@ -542,7 +511,7 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
         .dialect = t9k_mpi.id, .framework = FRAMEWORK_MPI, .file = doc->file, .priority = -1};
     check_kind(&l.b, job);
     if (job->metadata)
-        lower_metadata(&l, job->metadata);
+        kube_lower_metadata(&l.b, job->metadata, l.out);
     l.in = job->spec;
     if (l.in)
         lower_spec(&l);

@@ -9,12 +9,8 @@
 #ifndef DIALECT_T9K_MPI_H
 #define DIALECT_T9K_MPI_H
 
+#include "dialect/kube.h"
 #include "dialect/pod.h"
-
-struct t9k_metadata {
-    const struct node *at;
-    const char *name, *generate, *namespace_;
-};
 
 struct t9k_worker {
     const struct node *at;
@@ -99,7 +95,7 @@ struct t9k_spec {
 struct t9k_job {
     const struct node *at;
     const char *api_version, *kind;
-    const struct t9k_metadata *metadata;
+    const struct kube_metadata *metadata;
     const struct t9k_spec *spec;
 };
 

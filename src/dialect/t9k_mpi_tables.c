@@ -4,30 +4,6 @@
 #include <stddef.h>
 
 #define AT(type, member) .offset = offsetof(struct type, member)
-#define BY_CLUSTER(name)                                                                           \
-    {                                                                                              \
-        .key = (name), .kind = BIND_NOTED, .why = "is the cluster's, and ignored"                  \
-    }
-
-static const struct bind_field metadata_fields[] = {
-    {.key = "name", .kind = BIND_STRING, .non_empty = true, AT(t9k_metadata, name)},
-    {.key = "generateName", .kind = BIND_STRING, .non_empty = true, AT(t9k_metadata, generate)},
-    {.key = "namespace", .kind = BIND_STRING, AT(t9k_metadata, namespace_)},
-    {.key = "labels", .kind = BIND_KNOWN},
-    {.key = "annotations", .kind = BIND_KNOWN},
-    BY_CLUSTER("uid"),
-    BY_CLUSTER("resourceVersion"),
-    BY_CLUSTER("generation"),
-    BY_CLUSTER("creationTimestamp"),
-    BY_CLUSTER("deletionTimestamp"),
-    BY_CLUSTER("deletionGracePeriodSeconds"),
-    BY_CLUSTER("selfLink"),
-    BY_CLUSTER("managedFields"),
-    BY_CLUSTER("ownerReferences"),
-    BY_CLUSTER("finalizers"),
-};
-static const struct bind_table metadata_table =
-    BIND_TABLE("metadata", struct t9k_metadata, metadata_fields);
 
 static const struct bind_field worker_fields[] = {
     {.key = "replicas",
@@ -162,7 +138,7 @@ static const struct bind_field job_fields[] = {
     {.key = "metadata",
      .kind = BIND_STRUCT,
      .required = true,
-     .table = &metadata_table,
+     .table = &kube_metadata_table,
      AT(t9k_job, metadata)},
     {.key = "spec", .kind = BIND_STRUCT, .required = true, .table = &spec_table, AT(t9k_job, spec)},
     {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},

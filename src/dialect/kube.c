@@ -1,0 +1,63 @@
+/* kube.c - see kube.h. */
+#include "dialect/kube.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+#define BY_CLUSTER(name)                                                                           \
+    {                                                                                              \
+        .key = (name), .kind = BIND_NOTED, .why = "is the cluster's, and ignored"                  \
+    }
+
+static const struct bind_field metadata_fields[] = {
+    {.key = "name", .kind = BIND_STRING, .non_empty = true, AT(kube_metadata, name)},
+    {.key = "generateName", .kind = BIND_STRING, .non_empty = true, AT(kube_metadata, generate)},
+    {.key = "namespace", .kind = BIND_STRING, AT(kube_metadata, namespace_)},
+    {.key = "labels", .kind = BIND_KNOWN},
+    {.key = "annotations", .kind = BIND_KNOWN},
+    BY_CLUSTER("uid"),
+    BY_CLUSTER("resourceVersion"),
+    BY_CLUSTER("generation"),
+    BY_CLUSTER("clusterName"),
+    BY_CLUSTER("creationTimestamp"),
+    BY_CLUSTER("deletionTimestamp"),
+    BY_CLUSTER("deletionGracePeriodSeconds"),
+    BY_CLUSTER("selfLink"),
+    BY_CLUSTER("managedFields"),
+    BY_CLUSTER("ownerReferences"),
+    BY_CLUSTER("finalizers"),
+};
+const struct bind_table kube_metadata_table =
+    BIND_TABLE("metadata", struct kube_metadata, metadata_fields);
+const struct bind_table kube_metadata_lenient_table =
+    BIND_TABLE_LENIENT("metadata", struct kube_metadata, metadata_fields);
+
+bool kube_absent(const struct node *map, const char *key)
+{
+    const struct node *value = node_get(map, key);
+
+    return !value || value->type == NODE_NULL;
+}
+
+void kube_lower_metadata(const struct binder *b, const struct kube_metadata *meta,
+                         struct job_spec *out)
+{
+    out->name = meta->name;
+    out->name_at = node_get(meta->at, meta->name ? "name" : "generateName");
+    out->generate = meta->generate;
+    out->namespace_ = meta->namespace_;
+    if (meta->name)
+        return;
+    if (meta->generate) { /* a cluster would append random letters to the prefix */
+        char *name = arena_strdup(b->a, meta->generate);
+        size_t n = strlen(name);
+
+        while (n > 1 && name[n - 1] == '-')
+            name[--n] = '\0';
+        out->name = name;
+        return;
+    }
+    if (kube_absent(meta->at, "name") && kube_absent(meta->at, "generateName"))
+        bind_missing(b, meta->at, "metadata", "name", NULL);
+}
