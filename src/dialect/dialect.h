@@ -33,6 +33,7 @@ struct dialect {
                           const struct node *root, struct diags *ds, struct job_spec **ret);
 };
 
+extern const struct dialect kubeflow_mpi_v1alpha1;
 extern const struct dialect t9k_mpi;
 extern const struct dialect *const dialects[]; /* NULL-terminated */
 const struct dialect *dialect_by_id(const char *id);

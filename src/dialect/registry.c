@@ -10,7 +10,11 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 
-const struct dialect *const dialects[] = {&t9k_mpi, NULL};
+const struct dialect *const dialects[] = {
+    &t9k_mpi,
+    &kubeflow_mpi_v1alpha1,
+    NULL,
+};
 
 const struct dialect *dialect_by_id(const char *id)
 {

@@ -92,6 +92,7 @@ struct role {
     const char *shell;        /* a rendered secret in it is "***" ... */
     const char *shell_secret; /* ... and here as it is: what really runs. NULL: shell has none */
     enum shell_kind shell_kind;
+    const char *const *args;       /* for the image's entry point where argv is NULL; or NULL */
     bool expand_argv;              /* $(NAME) and $$ in argv as the kubelet expands them */
     const struct node *command_at; /* for messages, or NULL */
 

@@ -18,7 +18,7 @@ static const struct {
     {"{apiVersion: batch.tensorstack.dev/v1beta1, kind: MpiJob}", VERDICT_ACCEPT, "t9k-mpi", NULL},
     {"{apiVersion: batch.tensorstack.dev/v1beta1, kind: GenericJob}", VERDICT_UNSUPPORTED, NULL,
      "GenericJob"},
-    {"{apiVersion: kubeflow.org/v1alpha1, kind: MPIJob}", VERDICT_UNSUPPORTED,
+    {"{apiVersion: kubeflow.org/v1alpha1, kind: MPIJob}", VERDICT_ACCEPT,
      "kubeflow-mpi-v1alpha1", NULL},
     {"{apiVersion: kubeflow.org/v1alpha2, kind: MPIJob}", VERDICT_UNSUPPORTED,
      "kubeflow-mpi-v1alpha2", NULL},
