@@ -15,8 +15,12 @@ _muster()
     done
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p')" -- "$word")
+    elif [[ $verb == generate ]] && ((COMP_CWORD == 2)) && [[ $word != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" generate --list | cut -d ' ' -f 1)" -- "$word")
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("$program" "$verb" --help | grep -oE '^  .{0,26}' | grep -oE -- '--[a-z-]+')" -- "$word")
+        local words=("$verb") # the options of a prototype are its own
+        [[ $verb != generate ]] || ((COMP_CWORD == 2)) || words+=("${COMP_WORDS[2]}")
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" "${words[@]}" --help | grep -oE '^  .{0,26}' | grep -oE -- '--[A-Za-z-]+')" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -o default -- "$word")
     fi

@@ -51,7 +51,7 @@ struct verb {
 };
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
-extern const struct verb verb_run, verb_validate, verb_explain;
+extern const struct verb verb_run, verb_validate, verb_explain, verb_generate;
 
 /* What is left on the command line after the options. */
 struct operands {

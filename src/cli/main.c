@@ -14,7 +14,7 @@
 #define MUSTER_VERSION "0"
 #endif
 
-const struct verb *const verbs[] = {&verb_run, &verb_validate, &verb_explain, NULL};
+const struct verb *const verbs[] = {&verb_run, &verb_validate, &verb_explain, &verb_generate, NULL};
 
 static void help(FILE *out)
 {
