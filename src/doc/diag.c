@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
+#include "doc/text.h"
 
 const char *severity_name(enum severity sev)
 {
@@ -114,27 +115,13 @@ void diags_sort(struct diags *ds)
 
 /* --- showing -------------------------------------------------------------------------------- */
 
-/* Lines end as libyaml counts them, so that its line numbers are ours: LF, CR, CRLF, NEL, LS, PS. */
-static size_t line_break(const char *s, size_t n)
-{
-    if (s[0] == '\n')
-        return 1;
-    if (s[0] == '\r')
-        return n > 1 && s[1] == '\n' ? 2 : 1;
-    if (n > 1 && memcmp(s, "\xc2\x85", 2) == 0)
-        return 2;
-    if (n > 2 && (memcmp(s, "\xe2\x80\xa8", 3) == 0 || memcmp(s, "\xe2\x80\xa9", 3) == 0))
-        return 3;
-    return 0;
-}
-
 /* The bytes of a line without its end; NULL if there is no such line. */
 static const char *find_line(const struct doc *doc, uint32_t line, size_t *ret_len)
 {
     const char *p = doc->source, *end = p + doc->source_len, *start = p;
 
     while (p < end) {
-        size_t brk = line_break(p, (size_t)(end - p));
+        size_t brk = text_line_break(p, (size_t)(end - p));
 
         if (brk && --line == 0)
             break;

@@ -18,12 +18,18 @@ const char *node_type_words(enum node_type type)
     return words[type];
 }
 
-static const struct pair *find_pair(const struct node *map, const char *key)
+/* By length too: a key with a NUL inside is not the key that ends there. */
+static bool is_key(const struct node *key, const char *text, size_t len)
+{
+    return key->len == len && memcmp(key->text, text, len) == 0;
+}
+
+static const struct pair *find_pair(const struct node *map, const char *key, size_t len)
 {
     if (!map || map->type != NODE_MAP)
         return NULL;
     for (size_t i = 0; i < map->n; i++) {
-        if (strcmp(map->pairs[i].key->text, key) == 0)
+        if (is_key(map->pairs[i].key, key, len))
             return &map->pairs[i];
     }
     return NULL;
@@ -31,14 +37,14 @@ static const struct pair *find_pair(const struct node *map, const char *key)
 
 const struct node *node_get(const struct node *map, const char *key)
 {
-    const struct pair *p = find_pair(map, key);
+    const struct pair *p = find_pair(map, key, strlen(key));
 
     return p ? p->value : NULL;
 }
 
 const struct node *node_key(const struct node *map, const char *key)
 {
-    const struct pair *p = find_pair(map, key);
+    const struct pair *p = find_pair(map, key, strlen(key));
 
     return p ? p->key : NULL;
 }
@@ -126,12 +132,13 @@ const char *node_words(struct arena *a, const struct node *node)
 static bool maps_equal(const struct node *a, const struct node *b)
 {
     for (size_t i = 0; i < a->n; i++) {
-        const char *key = a->pairs[i].key->text;
+        const struct node *key = a->pairs[i].key;
         /* Usually in the same order, and then not quadratic. */
-        const struct node *other =
-            strcmp(b->pairs[i].key->text, key) == 0 ? b->pairs[i].value : node_get(b, key);
+        const struct pair *other = is_key(b->pairs[i].key, key->text, key->len)
+                                       ? &b->pairs[i]
+                                       : find_pair(b, key->text, key->len);
 
-        if (!other || !node_equal(a->pairs[i].value, other))
+        if (!other || !node_equal(a->pairs[i].value, other->value))
             return false;
     }
     return true;

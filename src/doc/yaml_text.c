@@ -1,4 +1,4 @@
-/* yaml_text.c - typing of plain scalars, forbidden bytes, and the causes of syntax errors.
+/* yaml_text.c - typing of plain scalars, and the causes of syntax errors.
  *
  * A YAML parser notices an error where it can go no further; people made it earlier: a tab, a
  * no-break space, a diff mark, a quote too many. The causes seen in real job files are looked for
@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/num.h"
-#include "base/utf8.h"
 
 /* --- plain scalars -------------------------------------------------------------------------- */
 
@@ -104,45 +103,6 @@ void yaml_type_plain(struct node *node)
     } else if (parse_float(text, &node->f)) {
         node->type = NODE_FLOAT;
     }
-}
-
-/* --- bytes ---------------------------------------------------------------------------------- */
-
-static bool allowed(uint32_t c)
-{
-    return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c < 0x7f) || c == 0x85 ||
-           (c >= 0xa0 && c <= 0xfffd && c != 0xfeff) || c >= 0x10000;
-}
-
-size_t yaml_check_bytes(const char *text, size_t len, struct diags *ds)
-{
-    static const char utf16[] = "save the file as UTF-8";
-    struct pos pos = {1, 1};
-    size_t i = 0, step;
-
-    for (uint32_t c = 0; i < len; i += step) {
-        unsigned int byte = (unsigned char)text[i];
-
-        step = utf8_decode(text + i, len - i, &c);
-        if (!step) {
-            diag_pos(ds, pos, "", "E0002", utf16, "byte %02X is not UTF-8", byte);
-            return i;
-        }
-        if (!allowed(c)) {
-            const char *what = c ? "control character" : "NUL byte";
-
-            diag_pos(ds, pos, "", "E0002", NULL, "%s U+%04X in the text", what, c);
-            return i;
-        }
-        if (c == '\n' || c == 0x85 || c == 0x2028 || c == 0x2029 ||
-            (c == '\r' && (i + 1 >= len || text[i + 1] != '\n'))) {
-            pos.line++;
-            pos.column = 1;
-        } else {
-            pos.column++;
-        }
-    }
-    return i;
 }
 
 /* --- syntax errors -------------------------------------------------------------------------- */

@@ -8,9 +8,6 @@
 /* Types a plain scalar by YAML 1.2's core schema from its text: sets type, i and f. */
 void yaml_type_plain(struct node *node);
 
-/* Length of the part of the text that YAML allows; if it is not all, what follows is reported. */
-size_t yaml_check_bytes(const char *text, size_t len, struct diags *ds);
-
 /* What libyaml says about a syntax error; a place with line 0 is none. */
 struct yaml_problem {
     const char *problem, *context;
