@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "dialect/registry.h"
+#include "doc/json_read.h"
 #include "doc/yaml.h"
 
 static int read_text(const char *path, struct strbuf *sb, struct err *e)
@@ -140,7 +141,10 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
         return r;
     *ret = (struct job_file){.path = arena_strdup(a, path), .verdict = VERDICT_NOTJOB};
     diags_init(&ret->diags, a);
-    yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
+    if (json_looks_like(path, text.buf, text.len))
+        json_read(a, path, text.buf, text.len, true, &ret->diags, &ret->doc);
+    else
+        yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
     ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
     read_documents(a, opts, ret, forced);
     if (ret->doc.broken || (ret->verdict == VERDICT_ACCEPT && ret->diags.n_errors))

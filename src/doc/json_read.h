@@ -17,7 +17,8 @@ void json_read(struct arena *a, const char *file, const char *text, size_t len, 
                struct diags *ds, struct doc *ret);
 
 /* Does a file look like JSON rather than YAML? By name (.json, .jsonc), else by its first character
- * other than blanks and comments of JSON: '{' or '[', unless the name says YAML. */
+ * other than blanks and comments of JSON: '{' or '[', unless the name says YAML. A text of blanks
+ * does not: YAML has empty documents. */
 bool json_looks_like(const char *file, const char *text, size_t len);
 
 #endif

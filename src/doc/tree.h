@@ -1,6 +1,6 @@
 /* tree.h - a document as a tree whose every node knows its place.
  *
- * All readers (YAML now, JSON later) produce this tree in an arena; it is const afterwards. Nodes
+ * All readers (YAML and JSON) produce this tree in an arena; it is const afterwards. Nodes
  * reached through an alias are copies, so that every node has exactly one parent and one path; the
  * number of copies is bounded (LIMIT_NODES).
  */
@@ -50,7 +50,8 @@ struct doc {
     size_t source_len;
     const struct node **roots; /* one per document; an empty document is NODE_NULL */
     size_t n_roots;
-    bool broken; /* the text is no valid YAML: what is there of the last root may be incomplete */
+    bool
+        broken; /* the text is no valid YAML or JSON: what is there of the last root may be incomplete */
 };
 
 const struct node *node_get(const struct node *map, const char *key); /* NULL if absent or no map */

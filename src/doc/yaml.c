@@ -86,7 +86,8 @@ static size_t open_anchor(struct reader *r, const yaml_char_t *name, const struc
         build_stop(&r->b, node->pos, "anchors in the document", LIMIT_ANCHORS);
         return SIZE_MAX;
     }
-    r->anchors[r->n_anchors] = (struct anchor){arena_strdup(r->b.a, (const char *)name), node, false};
+    r->anchors[r->n_anchors] =
+        (struct anchor){arena_strdup(r->b.a, (const char *)name), node, false};
     return r->n_anchors++;
 }
 
@@ -335,7 +336,8 @@ static void read_documents(struct reader *r)
         if (type != YAML_DOCUMENT_START_EVENT)
             continue;
         if (doc->n_roots == LIMIT_DOCUMENTS) {
-            build_stop(&r->b, pos_of(r->event.start_mark), "documents in the file", LIMIT_DOCUMENTS);
+            build_stop(&r->b, pos_of(r->event.start_mark), "documents in the file",
+                       LIMIT_DOCUMENTS);
             return;
         }
         r->n_anchors = 0;
