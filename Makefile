@@ -65,6 +65,7 @@ SCRIPTS := $(sort $(wildcard t/t[0-9]*.t))
 MPI_SRC := $(wildcard t/mpi/*.c) examples/random_walk.c
 mpi_progs = $(if $(shell command -v mpicc.$(1)),$(patsubst %.c,$(B)/test/$(1)/%,$(notdir $(MPI_SRC))))
 TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
+	$(patsubst t/libprog/%.c,$(B)/test/libprog/%,$(wildcard t/libprog/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
 .PHONY: all deps quickstart test test-programs soak bench fuzz check-style tidy format install clean help
@@ -144,6 +145,10 @@ $(B)/test/muster-shim: $(FAULT_OBJ)
 $(B)/test/prog/%: t/prog/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O1 -g -Wall -Wextra $(STRICT) -o $@ $<
+# Programs that look at the inside: one with all of Muster but its main.
+$(B)/test/libprog/%: t/libprog/%.c $(B)/libmuster.a
+	@mkdir -p $(@D); echo '  LINK $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(STRICT) $(LINK_HARDEN) -pie -o $@ $^ $(PKG_LIBS)
 $(B)/test/openmpi/%: %.c
 	$(mpicc)
 $(B)/test/mpich/%: %.c
