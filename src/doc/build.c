@@ -45,7 +45,7 @@ struct node *build_node(struct builder *b, const struct place *at, enum node_typ
     };
     if (++b->n_nodes > LIMIT_NODES)
         build_stop(b, pos, "nodes in the document (aliases count in full)", LIMIT_NODES);
-    if (at->depth > LIMIT_DEPTH)
+    if (at->depth + (type == NODE_SEQ || type == NODE_MAP) > LIMIT_DEPTH)
         build_stop(b, pos, "levels of nesting", LIMIT_DEPTH);
     return node;
 }

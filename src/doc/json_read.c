@@ -218,17 +218,16 @@ static void read_object(struct json_in *in, const struct place *at, struct node 
 /* The cursor is at the value's first character. */
 static struct node *read_value(struct json_in *in, const struct place *at)
 {
-    struct node *node = build_node(&in->b, at, NODE_NULL, json_pos(in));
+    enum node_type type = *in->p == '{' ? NODE_MAP : *in->p == '[' ? NODE_SEQ : NODE_NULL;
+    struct node *node = build_node(&in->b, at, type, json_pos(in));
 
     if (in->b.stop)
         return node;
     switch (*in->p) {
     case '{':
-        node->type = NODE_MAP;
         read_object(in, at, node);
         break;
     case '[':
-        node->type = NODE_SEQ;
         read_list(in, at, node);
         break;
     case '"':

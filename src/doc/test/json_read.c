@@ -266,7 +266,7 @@ static void test_limits(void)
     const struct strbuf *all[] = {&deep, &items, &keys, &faults};
     struct read rd;
 
-    repeat(&deep, "[", 200000);
+    repeat(&deep, "[", LIMIT_DEPTH + 1);
     strbuf_addstr(&items, "[0");
     repeat(&items, ",1", LIMIT_NODES);
     strbuf_addstr(&keys, "{\"\": 1");

@@ -224,7 +224,7 @@ static void test_limits(void)
     const struct strbuf *all[] = {&deep, &laughs, &keys, &docs, &anchors};
     struct read rd;
 
-    repeat(&deep, "[", LIMIT_DEPTH + 2);
+    repeat(&deep, "[", LIMIT_DEPTH + 1);
     strbuf_addstr(&laughs, "a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for (int i = 1; i < 9; i++) {
         strbuf_addf(&laughs, "a%d: &a%d [", i, i);
