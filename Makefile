@@ -66,6 +66,7 @@ MPI_SRC := $(wildcard t/mpi/*.c) examples/random_walk.c
 mpi_progs = $(if $(shell command -v mpicc.$(1)),$(patsubst %.c,$(B)/test/$(1)/%,$(notdir $(MPI_SRC))))
 TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst t/libprog/%.c,$(B)/test/libprog/%,$(wildcard t/libprog/*.c)) \
+	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
 .PHONY: all deps quickstart test test-programs soak bench fuzz check-style tidy format install clean help
@@ -149,6 +150,11 @@ $(B)/test/prog/%: t/prog/%.c
 $(B)/test/libprog/%: t/libprog/%.c $(B)/libmuster.a
 	@mkdir -p $(@D); echo '  LINK $@'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(STRICT) $(LINK_HARDEN) -pie -o $@ $^ $(PKG_LIBS)
+# A fuzzer that only replays files.
+$(B)/test/replay/%: fuzz/%.c fuzz/replay/main.c fuzz/common.h $(B)/libmuster.a
+	@mkdir -p $(@D); echo '  LINK $@'
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(STRICT) $(LINK_HARDEN) -pie -o $@ \
+	    $(filter-out %.h,$^) $(PKG_LIBS)
 $(B)/test/openmpi/%: %.c
 	$(mpicc)
 $(B)/test/mpich/%: %.c
@@ -182,12 +188,12 @@ $(B)/bench/%: bench/%.c
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error no clang here: make deps FOR=fuzz))
 FUZZ_LIB := $(wildcard $(patsubst %,src/%/*.c,base doc spec dialect plan))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
-$(B)/fuzz/%: fuzz/%.c $(FUZZ_LIB) $(HEADERS)
+$(B)/fuzz/%: fuzz/%.c fuzz/common.h $(FUZZ_LIB) $(HEADERS)
 	@mkdir -p $(@D); echo '  FUZZ $@'
 	@$(FUZZ_CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIB) $(PKG_CFLAGS) $(PKG_LIBS)
 fuzz: $(FUZZERS)
-	@tools/fuzz $(T) $(FUZZERS)
+	@tools/fuzz $(T) $(B)
 
 # --- style ---------------------------------------------------------------------------------------
 
@@ -204,7 +210,7 @@ check-style:
 
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] src/*/*/*/*.[ch] \
-	    bench/*.c examples/*.c fuzz/*.c t/*/*.c)
+	    bench/*.c examples/*.c fuzz/*.[ch] fuzz/*/*.c t/*/*.c)
 
 # --- the rest ------------------------------------------------------------------------------------
 
