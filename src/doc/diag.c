@@ -93,6 +93,14 @@ struct diag *diag_pos(struct diags *ds, struct pos pos, const char *path, const 
     return d;
 }
 
+void diags_hide_lines(struct diags *ds, uint32_t first, uint32_t last)
+{
+    for (size_t i = 0; i < ds->n; i++) {
+        if (ds->v[i].pos.line >= first && ds->v[i].pos.line <= last)
+            ds->v[i].no_source = true;
+    }
+}
+
 static bool after(struct pos a, struct pos b)
 {
     if (!a.line || !b.line)
@@ -221,7 +229,7 @@ void diag_print(FILE *out, const char *file, const struct doc *doc, const struct
         strbuf_addf(&name, ":%u:%u", d->pos.line, d->pos.column);
     fprintf(out, "%s%s:%s %s%s[%s]:%s %s%s%s\n", bold, name.buf, off, tint,
             severity_name(d->severity), d->code, off, bold, d->message, off);
-    if (doc && d->pos.line)
+    if (doc && d->pos.line && !d->no_source)
         line = find_line(doc, d->pos.line, &len);
     if (line) {
         render(line, len, d->pos.column, &shown, &marks);

@@ -21,6 +21,7 @@ struct diag {
     const char *path; /* of the node, or "" */
     const char *message;
     const char *hint; /* or NULL */
+    bool no_source;   /* the line holds a secret: it is not shown */
 };
 
 struct diags {
@@ -42,6 +43,9 @@ struct diag *diag_at(struct diags *ds, const struct node *at, const char *code, 
 /* The same at a place that is no node (syntax errors, document start). */
 struct diag *diag_pos(struct diags *ds, struct pos pos, const char *path, const char *code,
                       const char *hint, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* The findings there are of lines from first to last do not show their line. */
+void diags_hide_lines(struct diags *ds, uint32_t first, uint32_t last);
 
 /* Sorts by place. Notes without a place come last. */
 void diags_sort(struct diags *ds);
