@@ -11,9 +11,7 @@
 #include "base/nearest.h"
 
 const struct dialect *const dialects[] = {
-    &t9k_mpi,
-    &kubeflow_mpi_v1alpha1,
-    NULL,
+    &t9k_mpi, &kubeflow_mpi_v1alpha1, &openpai_v2, &openpai_v1, NULL,
 };
 
 const struct dialect *dialect_by_id(const char *id)
@@ -168,17 +166,10 @@ static struct sighting sight_azureml(const struct node *root)
 
 static struct sighting sight_platform(const struct node *root)
 {
-    const struct node *roles = node_get(root, "taskRoles");
     const char *type = text_of(root, "type");
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED};
 
-    if (node_get(root, "protocolVersion")) {
-        s.id = "openpai-v2";
-        s.words = "an OpenPAI v2 job";
-    } else if (node_get(root, "jobName") && roles && roles->type == NODE_SEQ) {
-        s.id = "openpai-v1";
-        s.words = "an OpenPAI v1 job";
-    } else if (node_get(root, "protocol_version") && type && strcmp(type, "job") == 0) {
+    if (node_get(root, "protocol_version") && type && strcmp(type, "job") == 0) {
         s.words = "an OpenPAI marketplace job";
     } else {
         s = sight_azureml(root);

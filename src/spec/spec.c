@@ -169,7 +169,8 @@ static void check_resources(const struct resources *res, struct diags *ds)
 
 void spec_validate(const struct job_spec *spec, struct diags *ds)
 {
-    check_names(spec, ds);
+    if (!spec->pai) /* its names are not those of Kubernetes; its dialects check them */
+        check_names(spec, ds);
     check_counts(spec, ds);
     for (size_t i = 0; i < spec->n_roles; i++)
         check_resources(&spec->roles[i].res, ds);
