@@ -36,6 +36,7 @@ struct dialect {
 extern const struct dialect kubeflow_mpi_v1alpha1;
 extern const struct dialect t9k_mpi;
 extern const struct dialect openpai_v1, openpai_v2;
+extern const struct dialect azureml_preview;
 extern const struct dialect *const dialects[]; /* NULL-terminated */
 const struct dialect *dialect_by_id(const char *id);
 

@@ -6,13 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Processes per replica: -N, -npernode, --map-by ppr:N:node, Hydra's -ppn and -perhost. The last one
- * counts. Gives the number, 0 if nothing is said; with *ret_bad the index of the argument at fault,
- * -ENODATA if an option has no value after it, -EINVAL if its value is no number from 1 to
- * LIMIT_SLOTS. args may be NULL. */
+#include "base/arena.h"
+
+/* Processes per replica: -N, -npernode, --map-by ppr:N:node, Hydra's -ppn and -perhost, with the value
+ * in the next argument or behind a `=`. The last one counts. Gives the number, 0 if nothing is said;
+ * with *ret_bad the index of the argument at fault, -ENODATA if an option has no value after it,
+ * -EINVAL if its value is no number from 1 to LIMIT_SLOTS. args may be NULL. */
 int32_t mpirun_slots(const char *const *args, size_t *ret_bad);
 
 /* Is --enable-recovery among them? */
 bool mpirun_recovers(const char *const *args);
+
+struct mpirun_call {
+    const char *program; /* "mpirun", "mpiexec.hydra", "horovodrun" */
+    int32_t np;          /* -np, -n, --np, -c, horovodrun's --num-proc; 0: not told as a number */
+    int32_t per_node;    /* as mpirun_slots(); 0: not told as a number */
+};
+
+/* What shell text that calls mpirun, mpiexec, orterun or horovodrun asks for. Of several calls the
+ * largest numbers count, so that all of them fit; the parts of one call that `:` separates add up.
+ * What only the shell could tell (-np $N) is not told. False if there is no such call. */
+bool mpirun_in_shell(struct arena *a, const char *text, struct mpirun_call *ret);
 
 #endif

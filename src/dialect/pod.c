@@ -125,9 +125,8 @@ static enum resource resource_kind(const char *name)
     return strncmp(name, "nvidia.com/mig-", 15) == 0 ? RES_GPU : RES_OTHER;
 }
 
-/* A quantity in thousandths (cpu) or whole units; an error is added if it is none. */
-static bool read_quantity(const struct binder *b, const char *name, const struct node *node,
-                          bool milli, int64_t *ret)
+bool pod_quantity(const struct binder *b, const char *name, const struct node *node, bool milli,
+                  int64_t *ret)
 {
     bool scalar = node->type == NODE_INT || node->type == NODE_FLOAT || node->type == NODE_STRING;
     int64_t v, thousandths;
@@ -171,7 +170,7 @@ static void read_amounts(const struct binder *b, const char *what, const struct 
         enum resource kind = resource_kind(name);
         int64_t v;
 
-        if (value->type == NODE_NULL || !read_quantity(b, name, value, kind == RES_CPU, &v))
+        if (value->type == NODE_NULL || !pod_quantity(b, name, value, kind == RES_CPU, &v))
             continue;
         if (kind == RES_CPU) {
             ret->cpu = v;
@@ -214,7 +213,7 @@ static void fill_resources(const struct binder *b, const struct pod_template *t,
     res->shm = limits.memory;
     res->shm_at = shm->empty_dir->size_limit;
     if (res->shm_at)
-        read_quantity(b, "sizeLimit", res->shm_at, false, &res->shm);
+        pod_quantity(b, "sizeLimit", res->shm_at, false, &res->shm);
 }
 
 /* --- environment ---------------------------------------------------------------------------- */

@@ -111,4 +111,9 @@ void pod_note_unused(const struct binder *b, const struct pod_template *t,
 void pod_fill_role(const struct binder *b, const struct pod_template *t,
                    const struct pod_container *c, struct role *role);
 
+/* A quantity of Kubernetes, in thousandths (cpu) or whole units. False after adding an error about
+ * `name` at the node; *ret is then untouched. */
+bool pod_quantity(const struct binder *b, const char *name, const struct node *node, bool milli,
+                  int64_t *ret);
+
 #endif

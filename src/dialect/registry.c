@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 
 const struct dialect *const dialects[] = {
-    &t9k_mpi, &kubeflow_mpi_v1alpha1, &openpai_v2, &openpai_v1, NULL,
+    &t9k_mpi, &kubeflow_mpi_v1alpha1, &openpai_v2, &openpai_v1, &azureml_preview, NULL,
 };
 
 const struct dialect *dialect_by_id(const char *id)
@@ -137,7 +137,6 @@ static bool has_map(const struct node *root, const char *key)
 /* Azure ML: `words` is set if the document is one; `id` only for the form of today. */
 static struct sighting sight_azureml(const struct node *root)
 {
-    static const char *const preview[] = {"MpiJob", "PytorchJob", "TensorflowJob", NULL};
     static const char *const others[] = {"pipeline", "sweep", "automl", "spark", "parallel", NULL};
     static const char *const company[] = {"environment", "compute", "distribution", "code",
                                           "resources"};
@@ -148,10 +147,7 @@ static struct sighting sight_azureml(const struct node *root)
 
     for (size_t i = 0; i < ARRAY_SIZE(company); i++)
         accompanied = accompanied || node_get(root, company[i]);
-    if (is_one_of(type, preview)) {
-        s.id = "azureml-preview";
-        s.words = "a preview job of Azure ML";
-    } else if ((schema && strstr(schema, "Component")) || is_one_of(type, others)) {
+    if ((schema && strstr(schema, "Component")) || is_one_of(type, others)) {
         s.words = schema && strstr(schema, "Component") ? "an Azure ML component"
                                                         : "an Azure ML job of another type";
     } else if ((schema && strstr(schema, "commandJob")) || (type && !strcmp(type, "command")) ||

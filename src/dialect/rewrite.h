@@ -4,7 +4,8 @@
  * warnings say what would be changed, and nothing is. A warning stands at the word's own place if
  * the text is the scalar's and the scalar has no escapes in it, else at the scalar.
  *
- * All functions return the text itself if there is nothing to change, else a new one in the arena.
+ * All functions return the text itself if there is nothing to change; else a new one in the arena, or
+ * a part of it.
  */
 #ifndef DIALECT_REWRITE_H
 #define DIALECT_REWRITE_H
