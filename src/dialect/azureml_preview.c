@@ -355,6 +355,10 @@ static void lower_compute(struct azp *l)
     if (!in->type || is_known)
         return;
     near = nearest_word(in->type, known, ARRAY_SIZE(known));
+    for (size_t i = 0; !near && i < ARRAY_SIZE(known); i++) {
+        if (strncasecmp(in->type, known[i], 3) == 0) /* the vendor's own slip: AksCluster */
+            near = known[i];
+    }
     diag_at(l->b.ds, node_get(in->at, "type"), "W0406",
             near ? arena_printf(l->b.a, "did you mean `%s`?", near) : NULL,
             "\"%.80s\" is no known type of compute: AmlCompute or AksCompute", in->type);
