@@ -1,0 +1,1 @@
+"""A stand-in for PyTorch: only torch.distributed.launch and torch.distributed.run are here."""
