@@ -4,6 +4,8 @@
 
 is "$(sha256sum <"$TOP/examples/mpi-example.yaml" | cut -d' ' -f1)" \
     cce8ccc83c579320ff6e3c08bb0c15c87260c8c007ebda00f8655ba41080210d "the example is the original file"
+cd "$TOP" || exit 1
+ok "the examples of the seeds are the original files" sha256sum -c --quiet t/seeds.sha256
 ok "every room includes only what it may" "$TOP/tools/check-layers"
 if [ -n "${MUSTER_SAN:-}" ]; then
     skip "a sanitizer cannot be linked statically"

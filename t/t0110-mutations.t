@@ -12,7 +12,8 @@ diag "MUSTER_TEST_SEED=$seed"
 files=$WORK/files
 mkdir "$files"
 ok "mutations are made" python3 "$TOP/t/mutate.py" "$seed" "$count" "$files" \
-    "$TOP/examples/mpi-example.yaml" "$TOP/t/validate/m1.yaml" "$TOP/t/validate/m2.yaml"
+    "$TOP/examples/mpi-example.yaml" "$TOP/t/validate/m1.yaml" "$TOP/t/validate/m2.yaml" \
+    "$TOP/examples/azureml/"*.yaml
 
 keep() # FILE: what made a test fail outlives it
 {

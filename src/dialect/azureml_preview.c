@@ -364,6 +364,24 @@ static void lower_compute(struct azp *l)
             "\"%.80s\" is no known type of compute: AmlCompute or AksCompute", in->type);
 }
 
+/* Letters, digits, '-', '_' and '.', as in a run of Azure's. */
+static void check_name(struct azp *l)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    enum { LONGEST = 255 };
+    const char *name = l->out->name;
+    size_t n = strlen(name);
+
+    if (n > LONGEST)
+        diag_at(l->b.ds, l->out->name_at, "E0402", NULL, "the name has %zu characters (%d at most)",
+                n, LONGEST);
+    else if (strspn(name, letters) != n || strchr("-_.", name[0]))
+        diag_at(l->b.ds, l->out->name_at, "E0402",
+                "use letters, digits, '-', '_' and '.', with a letter or digit first",
+                "\"%.80s\" is no name of a job", name);
+}
+
 /* Replicas are counted per task; the file counts machines as well. */
 static void compare_instances(struct azp *l)
 {
@@ -423,8 +441,10 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     lower_compute(&l);
     if (ds->n_errors == before)
         compare_instances(&l);
-    if (l.out->name)
+    if (l.out->name) {
+        check_name(&l);
         spec_validate(l.out, ds);
+    }
     if (ds->n_errors == before)
         *ret = l.out;
     return VERDICT_ACCEPT;

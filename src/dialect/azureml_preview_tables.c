@@ -27,6 +27,7 @@ static const struct bind_table spec_table =
 static const struct bind_field launcher_fields[] = {
     {.key = "spec", .kind = BIND_STRUCT, .table = &spec_table, AT(azp_role, spec)},
     {.key = "resource_limits", .kind = BIND_NODE, AT(azp_role, limits)},
+    {.key = "num_replicas", .kind = BIND_INT, .min = 1, .max = 1, AT(azp_role, num_replicas)},
 };
 static const struct bind_table launcher_table =
     BIND_TABLE("launcher", struct azp_role, launcher_fields);

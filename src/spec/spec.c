@@ -167,9 +167,18 @@ static void check_resources(const struct resources *res, struct diags *ds)
                bytes_text(res->shm, big), bytes_text(res->memory_limit, small));
 }
 
+/* Kubernetes makes host names of the job's name; the other dialects have names of their own kind,
+ * which they check themselves. */
+static bool name_is_label(const struct job_spec *spec)
+{
+    bool azure = spec->dialect && strncmp(spec->dialect, "azureml", strlen("azureml")) == 0;
+
+    return !spec->pai && !azure;
+}
+
 void spec_validate(const struct job_spec *spec, struct diags *ds)
 {
-    if (!spec->pai) /* its names are not those of Kubernetes; its dialects check them */
+    if (name_is_label(spec))
         check_names(spec, ds);
     check_counts(spec, ds);
     for (size_t i = 0; i < spec->n_roles; i++)
