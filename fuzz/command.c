@@ -2,22 +2,13 @@
  *
  * Whatever the bytes are: no crash, no leak, words in order and inside the text, every finding with a
  * place, and a text that has been mended once needs it no more. `make fuzz T=60`. */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common.h"
 #include "dialect/mpirun.h"
 #include "dialect/rewrite.h"
 #include "dialect/shell_call.h"
 #include "doc/yaml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool fine)
-{
-    if (!fine)
-        abort();
-}
 
 static void check_words(struct arena *a, const char *text)
 {
@@ -27,15 +18,15 @@ static void check_words(struct arena *a, const char *text)
     struct mpirun_call counts;
 
     for (size_t i = 0; i < n; i++) {
-        check(w[i].start >= last && w[i].end >= w[i].start && w[i].end <= len);
+        MUST(w[i].start >= last && w[i].end >= w[i].start && w[i].end <= len);
         last = w[i].end;
     }
     while (shell_call_next(w, n, &at, &call)) {
-        check(call.n > 0 && call.words >= w && call.words + call.n <= w + n);
+        MUST(call.n > 0 && call.words >= w && call.words + call.n <= w + n);
         shell_call_script(&call);
     }
     mpirun_in_shell(a, text, &counts);
-    check(counts.np >= 0 && counts.per_node >= 0);
+    MUST(counts.np >= 0 && counts.per_node >= 0);
 }
 
 static void check_rewrite(struct rewrite *rw, const char *text)
@@ -45,16 +36,15 @@ static void check_rewrite(struct rewrite *rw, const char *text)
     size_t told;
 
     rw->opts = &opts;
-    check(rewrite_command(rw, text) == text);
+    MUST(rewrite_command(rw, text) == text);
     told = rw->ds->n_warnings;
     opts.keep_text = false;
     mended = rewrite_command(rw, text);
-    check(rw->ds->n_warnings == 2 * told && (mended != text) == (told > 0));
-    check(rewrite_start_sleep(rw, text) == text);
+    MUST(rw->ds->n_warnings == 2 * told && (mended != text) == (told > 0));
+    MUST(rewrite_start_sleep(rw, text) == text);
     opts.skip_start_sleep = true;
     rewrite_start_sleep(rw, text);
-    for (size_t i = 0; i < rw->ds->n; i++)
-        check(rw->ds->v[i].pos.line && rw->ds->v[i].pos.column);
+    check_diags(rw->doc, rw->ds);
 }
 
 /* The input is the document; its scalar (or the whole input, if it has none) is the command. */
