@@ -1,4 +1,4 @@
-/* azureml_preview_lower.h - what the two files that lower Azure ML's preview jobs share. */
+/* azureml_preview_lower.h - what the files that lower Azure ML's preview jobs share. */
 #ifndef DIALECT_AZUREML_PREVIEW_LOWER_H
 #define DIALECT_AZUREML_PREVIEW_LOWER_H
 
@@ -27,6 +27,9 @@ struct azp {
 /* Processes per node as the section says under one of its four names; 0 if it does not. *ret_at, if
  * wanted, is the value. */
 int32_t azp_per_node(struct azp *l, const struct azp_role *in, const struct node **ret_at);
+
+/* The role's limits, from wherever its section has them. Both places may speak, if they agree. */
+void azp_lower_limits(struct azp *l, const struct azp_role *in, struct azp_out *out);
 
 /* How many workers an MpiJob has and how many processes each takes, with a note on what told it. */
 void azp_count_mpi(struct azp *l, const struct azp_out *launcher, const struct azp_out *worker);

@@ -134,75 +134,72 @@ static void test_mpi(void)
     "compute: {" compute "}\n"
 #define COMMAND_AT "3:28"
 
+static const struct {
+    const char *what, *text, *want, *findings;
+} mpi_counts[] = {
+    {"0.20: slots from the gpu limit",
+     MPI_JOB("mpirun a", "worker: {spec: {resource_limits: {gpu: 4}}}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x4", "N0401@4:40"},
+    {"0.20: nvidia.com/gpu is the same",
+     MPI_JOB("mpirun a", "worker: {resource_limits: {nvidia.com/gpu: 4}}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x4", "N0401@4:44"},
+    {"0.20: processes_per_node wins over the gpu limit",
+     MPI_JOB("mpirun -np 4 a", "worker: {processes_per_node: 2, resource_limits: {gpu: 4}}\n",
+             "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@4:30"},
+    {"0.20: slots_per", MPI_JOB("mpirun a", "worker: {slots_per: 2}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@4:21"},
+    {"0.20: slotsPerWorker",
+     MPI_JOB("mpirun a", "worker: {slotsPerWorker: 2}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@4:26"},
+    {"0.20: process_count_per_instance",
+     MPI_JOB("mpirun a", "worker: {process_count_per_instance: 2}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@4:38"},
+    {"0.20: what mpirun is told per node", MPI_JOB("mpirun -N 3 a", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x3", "N0401@" COMMAND_AT},
+    {"0.20: -np over the instances, rounded up", MPI_JOB("mpirun -np 5 a", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x3", "W0407@" COMMAND_AT " N0401@" COMMAND_AT},
+    {"0.20: nothing says it", MPI_JOB("mpirun a", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x1", "N0401@" COMMAND_AT},
+    {"0.20: only the shell could tell", MPI_JOB("mpirun -np $N a", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x1", "N0401@" COMMAND_AT},
+    {"0.19: no instance_count: -np over the gpu limit",
+     MPI_JOB("mpirun -np 16 a", "worker: {resource_limits: {gpu: 4}}\n", "target: x"),
+     "launcher=1x1 worker=4x4", "N0401@" COMMAND_AT " N0401@4:33"},
+    {"0.19: not divisible: rounded up with a warning",
+     MPI_JOB("mpirun -np 10 a", "worker: {resource_limits: {gpu: 4}}\n", "target: x"),
+     "launcher=1x1 worker=3x4", "W0407@" COMMAND_AT " N0401@" COMMAND_AT " N0401@4:33"},
+    {"0.19: no instance_count, nothing else: one worker takes all",
+     MPI_JOB("mpirun -np 4 a", "", "target: x"), "launcher=1x1 worker=1x4", "N0401@" COMMAND_AT},
+    {"0.14: num_replicas counts workers too",
+     MPI_JOB("mpirun -np 4 a", "worker: {num_replicas: 2}\n", "target: x"),
+     "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
+    {"more processes than there is room for",
+     MPI_JOB("mpirun -np 9 a", "worker: {resource_limits: {gpu: 4}}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x4", "W0408@" COMMAND_AT " N0401@4:33"},
+    {"unless that is wanted",
+     MPI_JOB("mpirun --oversubscribe -np 9 a", "worker: {processes_per_node: 4}\n",
+             "instance_count: 2"),
+     "launcher=1x1 worker=2x4", "N0401@4:30"},
+    {"0.2: mpiexec", MPI_JOB("mpiexec -n 4 a", "", "instance_count: 2"), "launcher=1x1 worker=2x2",
+     "N0401@" COMMAND_AT},
+    {"0.15: horovodrun", MPI_JOB("horovodrun -np 4 a", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
+    {"a script of the user's", MPI_JOB("./run.sh", "", "instance_count: 2"),
+     "launcher=1x1 worker=2x1", "N0403@" COMMAND_AT " N0401@" COMMAND_AT},
+    {"0.16: a gpu limit of zero tells nothing",
+     MPI_JOB("mpirun -np 4 a", "worker: {resource_limits: {gpu: 0}}\n", "instance_count: 2"),
+     "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
+};
+
 static void test_mpi_counts(void)
 {
-    static const struct {
-        const char *what, *text, *want, *findings;
-    } rows[] = {
-        {"0.20: slots from the gpu limit",
-         MPI_JOB("mpirun a", "worker: {spec: {resource_limits: {gpu: 4}}}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x4", "N0401@4:40"},
-        {"0.20: nvidia.com/gpu is the same",
-         MPI_JOB("mpirun a", "worker: {resource_limits: {nvidia.com/gpu: 4}}\n",
-                 "instance_count: 2"),
-         "launcher=1x1 worker=2x4", "N0401@4:44"},
-        {"0.20: processes_per_node wins over the gpu limit",
-         MPI_JOB("mpirun -np 4 a", "worker: {processes_per_node: 2, resource_limits: {gpu: 4}}\n",
-                 "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@4:30"},
-        {"0.20: slots_per", MPI_JOB("mpirun a", "worker: {slots_per: 2}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@4:21"},
-        {"0.20: slotsPerWorker",
-         MPI_JOB("mpirun a", "worker: {slotsPerWorker: 2}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@4:26"},
-        {"0.20: process_count_per_instance",
-         MPI_JOB("mpirun a", "worker: {process_count_per_instance: 2}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@4:38"},
-        {"0.20: what mpirun is told per node", MPI_JOB("mpirun -N 3 a", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x3", "N0401@" COMMAND_AT},
-        {"0.20: -np over the instances, rounded up",
-         MPI_JOB("mpirun -np 5 a", "", "instance_count: 2"), "launcher=1x1 worker=2x3",
-         "W0407@" COMMAND_AT " N0401@" COMMAND_AT},
-        {"0.20: nothing says it", MPI_JOB("mpirun a", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x1", "N0401@" COMMAND_AT},
-        {"0.20: only the shell could tell", MPI_JOB("mpirun -np $N a", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x1", "N0401@" COMMAND_AT},
-        {"0.19: no instance_count: -np over the gpu limit",
-         MPI_JOB("mpirun -np 16 a", "worker: {resource_limits: {gpu: 4}}\n", "target: x"),
-         "launcher=1x1 worker=4x4", "N0401@" COMMAND_AT " N0401@4:33"},
-        {"0.19: not divisible: rounded up with a warning",
-         MPI_JOB("mpirun -np 10 a", "worker: {resource_limits: {gpu: 4}}\n", "target: x"),
-         "launcher=1x1 worker=3x4", "W0407@" COMMAND_AT " N0401@" COMMAND_AT " N0401@4:33"},
-        {"0.19: no instance_count, nothing else: one worker takes all",
-         MPI_JOB("mpirun -np 4 a", "", "target: x"), "launcher=1x1 worker=1x4",
-         "N0401@" COMMAND_AT},
-        {"0.14: num_replicas counts workers too",
-         MPI_JOB("mpirun -np 4 a", "worker: {num_replicas: 2}\n", "target: x"),
-         "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
-        {"more processes than there is room for",
-         MPI_JOB("mpirun -np 9 a", "worker: {resource_limits: {gpu: 4}}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x4", "W0408@" COMMAND_AT " N0401@4:33"},
-        {"unless that is wanted",
-         MPI_JOB("mpirun --oversubscribe -np 9 a", "worker: {processes_per_node: 4}\n",
-                 "instance_count: 2"),
-         "launcher=1x1 worker=2x4", "N0401@4:30"},
-        {"0.2: mpiexec", MPI_JOB("mpiexec -n 4 a", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
-        {"0.15: horovodrun", MPI_JOB("horovodrun -np 4 a", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
-        {"a script of the user's", MPI_JOB("./run.sh", "", "instance_count: 2"),
-         "launcher=1x1 worker=2x1", "N0403@" COMMAND_AT " N0401@" COMMAND_AT},
-        {"0.16: a gpu limit of zero tells nothing",
-         MPI_JOB("mpirun -np 4 a", "worker: {resource_limits: {gpu: 0}}\n", "instance_count: 2"),
-         "launcher=1x1 worker=2x2", "N0401@" COMMAND_AT},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(mpi_counts); i++) {
         struct lowered l;
 
-        lower(&l, rows[i].text);
-        is_str(counts(&l), rows[i].want, "%s", rows[i].what);
-        is_str(findings(&l), rows[i].findings, "what is told, and where");
+        lower(&l, mpi_counts[i].text);
+        is_str(counts(&l), mpi_counts[i].want, "%s", mpi_counts[i].what);
+        is_str(findings(&l), mpi_counts[i].findings, "what is told, and where");
         done(&l);
     }
 }
@@ -349,97 +346,94 @@ static void test_tensorflow(void)
 
 #define TORCH(worker) "name: j\ntype: PytorchJob\nworker:\n" worker
 
+static const struct {
+    const char *what, *text, *want;
+    bool fine;
+} slips[] = {
+    {"0.5: type in any letter case", "name: j\ntype: PyTorchJob\nworker: {spec: {command: a}}\n",
+     "W0405@2:7", true},
+    {"0.5: misspelt", "name: j\ntype: PytorchJbo\nworker: {spec: {command: a}}\n", "E0209@2:7",
+     false},
+    {"no type", "name: j\nworker: {spec: {command: a}}\n", "E0103@1:1", false},
+    {"no name", "type: PytorchJob\nworker: {spec: {command: a}}\n", "E0103@1:1", false},
+    {"a name of Azure's kind", "name: My_job.1\ntype: PytorchJob\nworker: {spec: {command: a}}\n",
+     "", true},
+    {"a name with a blank", "name: my job\ntype: PytorchJob\nworker: {spec: {command: a}}\n",
+     "E0402@1:7", false},
+    {"one launcher",
+     "name: j\ntype: MpiJob\n"
+     "launcher: {num_replicas: 2, spec: {command: mpirun a}}\n",
+     "E0203@3:26 N0401@3:45", false},
+    {"0.1: no launcher", "name: j\ntype: MpiJob\nworker: {spec: {environment: e}}\n", "E0103@1:1",
+     false},
+    {"0.1: no spec", "name: j\ntype: MpiJob\nlauncher: {}\n", "E0103@3:1", false},
+    {"0.1: no command", "name: j\ntype: MpiJob\nlauncher:\n  spec: {environment: e}\n", "E0103@4:3",
+     false},
+    {"a command without a value", TORCH("  spec: {command: }\n"), "E0103@4:10", false},
+    {"an empty command", TORCH("  spec: {command: \"\"}\n"), "E0104@4:19", false},
+    {"a blank command", TORCH("  spec: {command: \"  \"}\n"), "E0104@4:19", false},
+    {"a command that is a list", TORCH("  spec: {command: [a]}\n"), "E0107@4:19", false},
+    {"0.26: no worker", "name: j\ntype: TensorflowJob\nparameter_server: {spec: {command: a}}\n",
+     "E0103@1:1", false},
+    {"a section of another type", TORCH("  spec: {command: a}\nlauncher: {spec: {command: a}}\n"),
+     "E0401@5:1", false},
+    {"an unknown key", TORCH("  spec: {command: a, enviroment: e}\n"), "E0101@4:22", false},
+    {"an unknown limit", TORCH("  spec: {command: a}\n  resource_limits: {gpus: 1}\n"),
+     "E0101@5:21", false},
+    {"a resource of a cluster", TORCH("  spec: {command: a}\n  resource_limits: {rdma/hca: 1}\n"),
+     "N0301@5:21", true},
+    {"a limit that is no quantity",
+     TORCH("  spec: {command: a}\n  resource_limits: {memory: much}\n"), "E0107@5:29", false},
+    {"0.30: limits in both places, the same",
+     TORCH("  spec: {command: a, resource_limits: {gpu: 1}}\n  resource_limits: {gpu: 1}\n"), "",
+     true},
+    {"0.30: limits in both places, each something else",
+     TORCH("  spec: {command: a, resource_limits: {cpu: 1}}\n  resource_limits: {gpu: 1}\n"), "",
+     true},
+    {"0.30: limits in both places that differ: at the second",
+     TORCH("  spec: {command: a, resource_limits: {gpu: 1}}\n  resource_limits: {gpu: 2}\n"),
+     "E0106@5:3", false},
+    {"0.30: whichever that is",
+     TORCH("  resource_limits: {gpu: 2}\n  spec: {command: a, resource_limits: {gpu: 1}}\n"),
+     "E0106@5:22", false},
+    {"0.16: gpu under two names",
+     TORCH("  spec: {command: a, resource_limits: {gpu: 1, nvidia.com/gpu: 2}}\n"), "E0106@4:48",
+     false},
+    {"0.20: processes per node under two names",
+     TORCH("  {slots_per: 1, processes_per_node: 2, spec: {command: a}}\n"), "E0106@4:4", false},
+    {"0.29: a task has one process",
+     "name: j\ntype: TensorflowJob\nworker: {slots_per: 2, spec: {command: a}}\n", "N0301@3:10",
+     true},
+    {"0.14: no instances", TORCH("  spec: {command: a}\ncompute: {instance_count: 0}\n"),
+     "E0203@5:27", false},
+    {"0.14: a word", TORCH("  spec: {command: a}\ncompute: {instance_count: four}\n"), "E0107@5:27",
+     false},
+    {"0.29: num_replicas against instance_count",
+     TORCH("  num_replicas: 2\n  spec: {command: a}\ncompute: {instance_count: 4}\n"), "N0402@6:27",
+     true},
+    {"0.12: an unknown compute", TORCH("  spec: {command: a}\ncompute: {type: Cloud}\n"),
+     "W0406@5:17", true},
+    {"too many", TORCH("  spec: {command: a}\ncompute: {instance_count: 100000}\n"), "E0203@5:27",
+     false},
+    {"too many GPUs",
+     "name: j\ntype: MpiJob\nlauncher: {spec: {command: mpirun a}}\n"
+     "worker: {resource_limits: {gpu: 5000}}\n",
+     "E0203@4:33", false},
+    {"too many processes", "name: j\ntype: MpiJob\nlauncher: {spec: {command: mpirun -n 5000 a}}\n",
+     "N0401@3:28 E0203@3:28", false},
+    {"not a mapping", "[a]\n", "E0107@1:1", false},
+    {"sections that are no mappings", "name: j\ntype: MpiJob\nlauncher: a\nworker: [b]\n",
+     "E0107@3:11 E0107@4:9", false},
+};
+
 static void test_findings(void)
 {
-    static const struct {
-        const char *what, *text, *want;
-        bool fine;
-    } rows[] = {
-        {"0.5: type in any letter case",
-         "name: j\ntype: PyTorchJob\nworker: {spec: {command: a}}\n", "W0405@2:7", true},
-        {"0.5: misspelt", "name: j\ntype: PytorchJbo\nworker: {spec: {command: a}}\n", "E0209@2:7",
-         false},
-        {"no type", "name: j\nworker: {spec: {command: a}}\n", "E0103@1:1", false},
-        {"no name", "type: PytorchJob\nworker: {spec: {command: a}}\n", "E0103@1:1", false},
-        {"a name of Azure's kind",
-         "name: My_job.1\ntype: PytorchJob\nworker: {spec: {command: a}}\n", "", true},
-        {"a name with a blank", "name: my job\ntype: PytorchJob\nworker: {spec: {command: a}}\n",
-         "E0402@1:7", false},
-        {"one launcher",
-         "name: j\ntype: MpiJob\n"
-         "launcher: {num_replicas: 2, spec: {command: mpirun a}}\n",
-         "E0203@3:26 N0401@3:45", false},
-        {"0.1: no launcher", "name: j\ntype: MpiJob\nworker: {spec: {environment: e}}\n",
-         "E0103@1:1", false},
-        {"0.1: no spec", "name: j\ntype: MpiJob\nlauncher: {}\n", "E0103@3:1", false},
-        {"0.1: no command", "name: j\ntype: MpiJob\nlauncher:\n  spec: {environment: e}\n",
-         "E0103@4:3", false},
-        {"a command without a value", TORCH("  spec: {command: }\n"), "E0103@4:10", false},
-        {"an empty command", TORCH("  spec: {command: \"\"}\n"), "E0104@4:19", false},
-        {"a blank command", TORCH("  spec: {command: \"  \"}\n"), "E0104@4:19", false},
-        {"a command that is a list", TORCH("  spec: {command: [a]}\n"), "E0107@4:19", false},
-        {"0.26: no worker",
-         "name: j\ntype: TensorflowJob\nparameter_server: {spec: {command: a}}\n", "E0103@1:1",
-         false},
-        {"a section of another type",
-         TORCH("  spec: {command: a}\nlauncher: {spec: {command: a}}\n"), "E0401@5:1", false},
-        {"an unknown key", TORCH("  spec: {command: a, enviroment: e}\n"), "E0101@4:22", false},
-        {"an unknown limit", TORCH("  spec: {command: a}\n  resource_limits: {gpus: 1}\n"),
-         "E0101@5:21", false},
-        {"a resource of a cluster",
-         TORCH("  spec: {command: a}\n  resource_limits: {rdma/hca: 1}\n"), "N0301@5:21", true},
-        {"a limit that is no quantity",
-         TORCH("  spec: {command: a}\n  resource_limits: {memory: much}\n"), "E0107@5:29", false},
-        {"0.30: limits in both places, the same",
-         TORCH("  spec: {command: a, resource_limits: {gpu: 1}}\n  resource_limits: {gpu: 1}\n"),
-         "", true},
-        {"0.30: limits in both places, each something else",
-         TORCH("  spec: {command: a, resource_limits: {cpu: 1}}\n  resource_limits: {gpu: 1}\n"),
-         "", true},
-        {"0.30: limits in both places that differ: at the second",
-         TORCH("  spec: {command: a, resource_limits: {gpu: 1}}\n  resource_limits: {gpu: 2}\n"),
-         "E0106@5:3", false},
-        {"0.30: whichever that is",
-         TORCH("  resource_limits: {gpu: 2}\n  spec: {command: a, resource_limits: {gpu: 1}}\n"),
-         "E0106@5:22", false},
-        {"0.16: gpu under two names",
-         TORCH("  spec: {command: a, resource_limits: {gpu: 1, nvidia.com/gpu: 2}}\n"),
-         "E0106@4:48", false},
-        {"0.20: processes per node under two names",
-         TORCH("  {slots_per: 1, processes_per_node: 2, spec: {command: a}}\n"), "E0106@4:4",
-         false},
-        {"0.29: a task has one process",
-         "name: j\ntype: TensorflowJob\nworker: {slots_per: 2, spec: {command: a}}\n", "N0301@3:10",
-         true},
-        {"0.14: no instances", TORCH("  spec: {command: a}\ncompute: {instance_count: 0}\n"),
-         "E0203@5:27", false},
-        {"0.14: a word", TORCH("  spec: {command: a}\ncompute: {instance_count: four}\n"),
-         "E0107@5:27", false},
-        {"0.29: num_replicas against instance_count",
-         TORCH("  num_replicas: 2\n  spec: {command: a}\ncompute: {instance_count: 4}\n"),
-         "N0402@6:27", true},
-        {"0.12: an unknown compute", TORCH("  spec: {command: a}\ncompute: {type: Cloud}\n"),
-         "W0406@5:17", true},
-        {"too many", TORCH("  spec: {command: a}\ncompute: {instance_count: 100000}\n"),
-         "E0203@5:27", false},
-        {"too many GPUs",
-         "name: j\ntype: MpiJob\nlauncher: {spec: {command: mpirun a}}\n"
-         "worker: {resource_limits: {gpu: 5000}}\n",
-         "E0203@4:33", false},
-        {"too many processes",
-         "name: j\ntype: MpiJob\nlauncher: {spec: {command: mpirun -n 5000 a}}\n",
-         "N0401@3:28 E0203@3:28", false},
-        {"not a mapping", "[a]\n", "E0107@1:1", false},
-        {"sections that are no mappings", "name: j\ntype: MpiJob\nlauncher: a\nworker: [b]\n",
-         "E0107@3:11 E0107@4:9", false},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(slips); i++) {
         struct lowered l;
 
-        lower(&l, rows[i].text);
-        is_str(findings(&l), rows[i].want, "%s", rows[i].what);
-        ok((l.spec != NULL) == rows[i].fine, "accepted or not");
+        lower(&l, slips[i].text);
+        is_str(findings(&l), slips[i].want, "%s", slips[i].what);
+        ok((l.spec != NULL) == slips[i].fine, "accepted or not");
         done(&l);
     }
 }
