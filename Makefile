@@ -181,9 +181,10 @@ soak: test-programs
 
 bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi)
 	@bench/run $(B)
+$(B)/bench/yaml_events: BENCH_LIBS = $(PKG_LIBS)
 $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $<
+	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $< $(BENCH_LIBS)
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error no clang here: make deps FOR=fuzz))
 FUZZ_LIB := $(wildcard $(patsubst %,src/%/*.c,base doc spec dialect plan))

@@ -73,6 +73,8 @@ const char *nearest_word(const char *word, const char *const *words, size_t n)
 
         if (other == 0 || other > WORD_MAX)
             continue;
+        if (other == len && memcmp(word, words[i], len) == 0)
+            return words[i]; /* the usual case, and the cheap one */
         d = distance(word, len, words[i], other);
         if (d < bound || (d == bound && !best)) {
             bound = d;

@@ -35,8 +35,14 @@ size_t text_check(const char *text, size_t len, enum text_kind kind, struct diag
 
     for (uint32_t c = 0; i < len; i += step) {
         unsigned int byte = (unsigned char)text[i];
-        size_t brk = text_line_break(text + i, len - i);
+        size_t brk;
 
+        if (byte >= 0x20 && byte < 0x7f) { /* most of every text */
+            step = 1;
+            pos.column++;
+            continue;
+        }
+        brk = text_line_break(text + i, len - i);
         if (brk) {
             pos = (struct pos){pos.line + 1, 1};
             step = brk;

@@ -28,8 +28,8 @@ struct reader {
     yaml_parser_t parser;
     yaml_event_t event;
     bool quiet; /* the text was cut at a bad byte: that is reported, the end it makes is not */
-    struct anchor anchors[LIMIT_ANCHORS];
-    size_t n_anchors;
+    struct anchor *anchors; /* heap */
+    size_t n_anchors, anchors_cap;
 };
 
 static struct pos pos_of(yaml_mark_t m)
@@ -86,6 +86,7 @@ static size_t open_anchor(struct reader *r, const yaml_char_t *name, const struc
         build_stop(&r->b, node->pos, "anchors in the document", LIMIT_ANCHORS);
         return SIZE_MAX;
     }
+    GROW(r->anchors, r->n_anchors, r->anchors_cap);
     r->anchors[r->n_anchors] =
         (struct anchor){arena_strdup(r->b.a, (const char *)name), node, false};
     return r->n_anchors++;
@@ -365,5 +366,6 @@ int yaml_read(struct arena *a, const char *file, const char *text, size_t len, s
     read_documents(r);
     yaml_event_delete(&r->event);
     yaml_parser_delete(&r->parser);
+    free(r->anchors);
     return ds->n_errors > before ? -EINVAL : 0;
 }

@@ -89,8 +89,8 @@ void yaml_type_plain(struct node *node)
     const char *text = node->text;
 
     node->type = NODE_STRING;
-    if (strlen(text) != node->len)
-        return;
+    if (strlen(text) != node->len || !strchr("~nNtTfF.+-0123456789", *text))
+        return; /* no word of the schema begins so; strchr() lets an empty text through */
     if (one_of(text, nulls, ARRAY_SIZE(nulls))) {
         node->type = NODE_NULL;
     } else if (one_of(text, yes, ARRAY_SIZE(yes))) {
