@@ -13,7 +13,6 @@
 #define LIMIT_ENV 4096                      /* environment variables of a container */
 #define LIMIT_ANCHORS 1024                  /* anchors in one document */
 #define LIMIT_DOCUMENTS 64                  /* documents in one file */
-#define LIMIT_SYNTAX_FAULTS 20              /* faults told of a JSON text */
 #define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
 #define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
 #define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */
@@ -38,5 +37,7 @@
 #define LIMIT_TREE_DEPTH 256         /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50           /* run directories kept */
 #define LIMIT_ERR_TEXT 1024          /* text of a struct err */
+
+#define LIMIT_SYNTAX_FAULTS 20 /* faults told of one JSON text; then it is left */
 
 #endif
