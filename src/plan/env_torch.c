@@ -17,5 +17,5 @@ void env_torch(struct env_set *set, const struct plan *plan, const struct proces
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         env_put(set, numbers[i].name, arena_printf(set->arena, "%d", numbers[i].value),
                 ORIGIN_FRAMEWORK, NULL);
-    env_put(set, "MASTER_ADDR", plan->replicas[0].host, ORIGIN_FRAMEWORK, NULL);
+    env_put(set, "MASTER_ADDR", plan_reachable(&plan->replicas[0]), ORIGIN_FRAMEWORK, NULL);
 }

@@ -120,15 +120,16 @@ struct mpi_layout mpi_layout_of(const struct job_spec *spec)
 const char *mpi_hostfile(struct arena *a, const struct plan *plan)
 {
     struct mpi_layout layout = mpi_layout_of(plan->spec);
-    const char *format = mpi_is_hydra(plan->facts->mpi) ? ":" : " slots=";
+    bool hydra = mpi_is_hydra(plan->facts->mpi);
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
 
         if (rp->role->kind == ROLE_HOST)
-            strbuf_addf(&sb, "%s%s%lld\n", rp->host, format,
-                        (long long)mpi_slots(&layout, rp->role));
+            /* Hydra takes an address of 127.x for its own host; names it hands to the agent. */
+            strbuf_addf(&sb, "%s%s%lld\n", hydra ? rp->host : plan_reachable(rp),
+                        hydra ? ":" : " slots=", (long long)mpi_slots(&layout, rp->role));
     }
     return arena_strndup(a, sb.buf, sb.len);
 }

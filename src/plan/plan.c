@@ -13,7 +13,7 @@
 #include "plan/mpi.h"
 #include "plan/notes.h"
 
-#define FIRST_ADDRESS 0x7f010001u /* 127.1.0.1; replicas count on from there */
+#define LOOPBACK_ADDRESSES 0x7f010000u /* 127.1.0.0; replicas count from .1 on */
 
 const char *mpi_impl_words(enum mpi_impl impl)
 {
@@ -32,6 +32,11 @@ const char *origin_name(enum origin o)
         [ORIGIN_MUSTER] = "muster", [ORIGIN_CALLER] = "caller",
     };
     return names[o];
+}
+
+bool isolation_is(const struct facts *facts, const char *level)
+{
+    return facts->isolation && strcmp(facts->isolation, level) == 0;
 }
 
 /* --- names -------------------------------------------------------------------------------------- */
@@ -106,6 +111,11 @@ const struct replica *plan_replica(const struct plan *plan, const struct role *r
         if (plan->replicas[i].role == role)
             return &plan->replicas[i + (uint32_t)index];
     return NULL;
+}
+
+const char *plan_reachable(const struct replica *replica)
+{
+    return replica->named ? replica->host : replica->address;
 }
 
 /* Hands out facts->ports. Not while replicas are added: those of launchers come first, ports do not. */
@@ -200,7 +210,8 @@ static int add_replica(struct builder *b, uint32_t role_index, int32_t index, st
     const struct role *role = &b->spec->roles[role_index];
     uint32_t id = b->plan->n_replicas++;
     struct replica *rp = &b->replicas[id];
-    struct in_addr address = {.s_addr = htonl(FIRST_ADDRESS + id)};
+    uint32_t network = b->facts->network ? b->facts->network : LOOPBACK_ADDRESSES;
+    struct in_addr address = {.s_addr = htonl(network + 1 + id)};
     char text[INET_ADDRSTRLEN];
 
     *rp = (struct replica){
@@ -211,6 +222,7 @@ static int add_replica(struct builder *b, uint32_t role_index, int32_t index, st
         .index = index,
         .host = naming_of(b->spec)->host(b->arena, b->spec, role, index),
         .address = arena_strdup(b->arena, inet_ntop(AF_INET, &address, text, sizeof(text))),
+        .named = !isolation_is(b->facts, "none"),
         .first_process = b->plan->n_processes,
         .n_processes = (uint32_t)processes_per_replica(role),
     };

@@ -37,7 +37,7 @@ struct facts {
     int cpus;
     int64_t memory;          /* of the machine in bytes; 0 = not known */
     const char *shim;        /* absolute path of muster-shim */
-    const char *isolation;   /* "names" */
+    const char *isolation;   /* "names", "network", "none" */
     const char *run_id;      /* of this run; explain: "RUN_ID" */
     const char *run_dir;     /* absolute; explain: the place it would have, with "RUN_ID" in it */
     const char *scratch_dir; /* short path for sockets and MPI session directories */
@@ -50,6 +50,7 @@ struct facts {
     const char *interface;          /* by which replicas reach each other: "lo", "eth0" */
     const char *const *interfaces;  /* names that exist for a replica, NULL-terminated */
     const char *isolation_why;      /* why it is not the best level, or NULL */
+    uint32_t network; /* level `network`: its /16, as a number; 0 = replicas are on the loopback */
     bool python_link; /* `python` is missing here, `python3` is not: bin/ has a link */
     int gpus;         /* of this machine, or pretended by --gpus */
     bool gpus_pretended;
@@ -71,6 +72,8 @@ struct facts {
     bool sshd_ok;      /* mpi->sshd_path exists */
     const char *sshd_found; /* nearest existing sshd, or NULL */
 };
+
+bool isolation_is(const struct facts *facts, const char *level);
 
 struct process {             /* a process that Muster starts itself; MPI ranks are not among them */
     uint32_t id;             /* index in plan->processes */
@@ -97,7 +100,8 @@ struct replica {
     uint32_t role_index; /* index of role in the spec */
     int32_t index;       /* within the role */
     const char *host;    /* "mpi-example-worker-2" */
-    const char *address; /* "127.1.0.4" */
+    const char *address; /* "127.1.0.4"; level `network`: "10.77.0.4" */
+    bool named;          /* its host name resolves inside the job: not at level `none` */
     uint32_t first_process, n_processes;
     const struct plan_port *ports;
     size_t n_ports;
@@ -152,6 +156,10 @@ void plan_ports_json(struct json *j, const struct replica *replica);
 
 /* Replica of a role by index. Replicas of one role stand together. */
 const struct replica *plan_replica(const struct plan *plan, const struct role *role, int32_t index);
+
+/* What other processes of the job reach the replica by: its host name, or its address where host
+ * names do not resolve. For every variable and file that carries a host. */
+const char *plan_reachable(const struct replica *replica);
 
 /* The environment of one process, in a stable order, each name once. ENV_SECRET values are "***" if
  * masked. A later origin of this list wins over an earlier one: caller, muster's defaults for MPI
