@@ -4,48 +4,158 @@
  */
 #include "plan/env.h"
 
+#include <stdarg.h>
 #include <string.h>
+
+#include "base/strbuf.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/* --- the set ------------------------------------------------------------------------------------ */
+
+static size_t hash_of(const char *name)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+
+    for (; *name; name++)
+        h = (h ^ (uint8_t)*name) * 16777619u;
+    return h;
+}
+
+/* The place in the index of the name, or the free one where it would stand. */
+static uint32_t *index_place(const struct env_set *set, const char *name)
+{
+    size_t i = hash_of(name) & (set->n_index - 1);
+
+    while (set->index[i] && strcmp(set->v[set->index[i] - 1].name, name) != 0)
+        i = (i + 1) & (set->n_index - 1);
+    return &set->index[i];
+}
+
 const struct env_value *env_get(const struct env_set *set, const char *name)
 {
+    uint32_t place = set->n ? *index_place(set, name) : 0;
+
+    return place ? &set->v[place - 1] : NULL;
+}
+
+static void grow(struct env_set *set)
+{
+    size_t cap = set->cap ? set->cap * 2 : 64;
+    struct env_value *v = ARENA_ARRAY(set->arena, struct env_value, cap);
+
+    if (set->n)
+        memcpy(v, set->v, set->n * sizeof(*v));
+    set->v = v;
+    set->cap = cap;
+    set->n_index = cap * 2;
+    set->index = ARENA_ARRAY(set->arena, uint32_t, set->n_index);
     for (size_t i = 0; i < set->n; i++)
-        if (!strcmp(set->v[i].name, name))
-            return &set->v[i];
-    return NULL;
+        *index_place(set, v[i].name) = (uint32_t)i + 1;
 }
 
 void env_put(struct env_set *set, const char *name, const char *value, enum origin origin,
              const char *why)
 {
-    const struct env_value *old = env_get(set, name);
-    struct env_value new = {.name = name, .value = value, .origin = origin, .why = why};
+    if (set->n == set->cap)
+        grow(set);
 
-    if (old) {
-        set->v[old - set->v] = new;
-        return;
-    }
-    if (set->n == set->cap) {
-        struct env_value *v = ARENA_ARRAY(set->arena, struct env_value, set->cap * 2 + 64);
+    uint32_t *place = index_place(set, name);
 
-        if (set->n)
-            memcpy(v, set->v, set->n * sizeof(*v));
-        set->v = v;
-        set->cap = set->cap * 2 + 64;
-    }
-    set->v[set->n++] = new;
+    if (!*place)
+        *place = (uint32_t)++set->n;
+    set->v[*place - 1] =
+        (struct env_value){.name = name, .value = value, .origin = origin, .why = why};
 }
 
-const char *caller_getenv(const struct facts *facts, const char *name)
+void env_putf(struct env_set *set, enum origin origin, const char *name, const char *fmt, ...)
 {
-    size_t n = strlen(name);
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    va_list ap;
 
-    for (const char *const *e = facts->caller_env; *e; e++)
-        if (!strncmp(*e, name, n) && (*e)[n] == '=')
-            return *e + n + 1;
-    return NULL;
+    va_start(ap, fmt);
+    strbuf_vaddf(&sb, fmt, ap);
+    va_end(ap);
+    env_put(set, name, arena_strndup(set->arena, sb.buf, sb.len), origin, NULL);
 }
+
+/* --- defaults ----------------------------------------------------------------------------------- */
+
+static const char *default_value(struct arena *a, const struct plan *plan,
+                                 const struct env_default *d)
+{
+    const struct facts *facts = plan->facts;
+
+    switch (d->where) {
+    case IN_RUN_DIR:
+        return arena_printf(a, "%s/%s", facts->run_dir, d->value);
+    case IN_SCRATCH:
+        return arena_printf(a, "%s%s", facts->scratch_dir, d->value);
+    case INTERFACE:
+        return facts->interface ? facts->interface : "lo";
+    case AS_IT_IS:
+        break;
+    }
+    return d->value;
+}
+
+void env_put_default(struct env_set *set, const struct plan *plan, const struct env_default *d)
+{
+    const char *callers = caller_getenv(plan->facts, d->name);
+
+    if (callers)
+        env_put(set, d->name, callers, ORIGIN_CALLER, NULL);
+    else if (!d->when || d->when(plan))
+        env_put(set, d->name, default_value(set->arena, plan, d), ORIGIN_MUSTER, d->why);
+}
+
+/* --- who gets what ------------------------------------------------------------------------------ */
+
+static bool everyone(const struct plan *plan, const struct process *process)
+{
+    (void)plan, (void)process;
+    return true;
+}
+
+static bool callers_of_mpi(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return plan->calls_mpi;
+}
+
+/* `run -n` speaks torch's language too: its processes are ranks. */
+static bool torch_processes(const struct plan *plan, const struct process *process)
+{
+    return process->rank >= 0 || plan->spec->framework == FRAMEWORK_PYTORCH;
+}
+
+static bool tensorflow_tasks(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return plan->spec->framework == FRAMEWORK_TENSORFLOW;
+}
+
+static bool openpai_tasks(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return plan->spec->pai;
+}
+
+static bool azureml_nodes(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return plan->spec->dialect && !strncmp(plan->spec->dialect, "azureml", strlen("azureml"));
+}
+
+/* In the order of precedence: a later one wins. The job's own come after all of them. */
+static const struct family {
+    bool (*gets)(const struct plan *plan, const struct process *process);
+    void (*add)(struct env_set *set, const struct plan *plan, const struct process *process);
+} families[] = {
+    {everyone, env_caller},        {everyone, env_muster},       {callers_of_mpi, env_mpi},
+    {callers_of_mpi, env_horovod}, {torch_processes, env_torch}, {tensorflow_tasks, env_tensorflow},
+    {openpai_tasks, env_openpai},  {azureml_nodes, env_azureml},
+};
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */
 static void finish_path(struct env_set *set, const struct plan *plan)
@@ -61,20 +171,22 @@ static void finish_path(struct env_set *set, const struct plan *plan)
             "the run's own ssh first");
 }
 
+void env_make(struct env_set *set, const struct plan *plan, const struct process *process,
+              bool masked)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+        if (families[i].gets(plan, process))
+            families[i].add(set, plan, process);
+    env_job(set, plan, process, masked);
+    finish_path(set, plan);
+}
+
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool masked,
                 const struct env_value **ret)
 {
-    const struct process *p = &plan->processes[process];
     struct env_set set = {.arena = a};
 
-    env_caller(&set, plan);
-    env_muster(&set, plan, p);
-    if (plan->spec->framework == FRAMEWORK_MPI)
-        env_mpi(&set, plan);
-    if (p->rank >= 0)
-        env_torch(&set, plan, p);
-    env_job(&set, plan, p, masked);
-    finish_path(&set, plan);
+    env_make(&set, plan, &plan->processes[process], masked);
     *ret = set.v;
     return set.n;
 }

@@ -12,24 +12,56 @@ struct env_set {
     struct arena *arena;
     struct env_value *v;
     size_t n, cap;
+    uint32_t *index; /* open addressing by name, places from 1; some families are O(replicas) */
+    size_t n_index;  /* a power of two */
 };
 
 /* Adds a variable, or replaces it at its old place. why: the reason of a default, or NULL. */
 void env_put(struct env_set *set, const char *name, const char *value, enum origin origin,
              const char *why);
+void env_putf(struct env_set *set, enum origin origin, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 const struct env_value *env_get(const struct env_set *set, const char *name); /* or NULL */
 
-const char *caller_getenv(const struct facts *facts, const char *name); /* or NULL */
+/* The caller's value, or NULL; with --clean-env there are none beyond the few that stay. */
+const char *caller_getenv(const struct facts *facts, const char *name);
 
-void env_caller(struct env_set *set, const struct plan *plan);
+/* $(NAME) and $$ as a kubelet expands them: unknown names stay as they are written. */
+const char *env_expand(const struct env_set *set, const char *text);
+
+/* A table of defaults, of MPI and its relatives. */
+struct env_default {
+    const char *name;
+    unsigned families; /* as the table's own enum says; 0 = always */
+    enum { AS_IT_IS, IN_RUN_DIR, IN_SCRATCH, INTERFACE } where;
+    const char *value;
+    bool (*when)(const struct plan *plan); /* NULL = always */
+    const char *why;
+};
+
+/* Adds what the row says, or the caller's value of that name. */
+void env_put_default(struct env_set *set, const struct plan *plan, const struct env_default *d);
+
+void env_caller(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_muster(struct env_set *set, const struct plan *plan, const struct process *process);
-void env_mpi(struct env_set *set, const struct plan *plan);
+void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
              bool masked);
 
 /* The value of a fieldRef or resourceFieldRef, or NULL if Muster does not know the field. */
 const char *env_reference(struct arena *a, const struct plan *plan, const struct replica *replica,
                           const struct env_entry *entry);
+
+/* The value of a Secret or ConfigMap that was given to this run, or NULL. */
+const char *env_given(const struct facts *facts, const struct env_entry *entry);
+
+/* The whole environment of a process that is being made, families and job. */
+void env_make(struct env_set *set, const struct plan *plan, const struct process *process,
+              bool masked);
 
 #endif

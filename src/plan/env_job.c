@@ -1,9 +1,10 @@
 /* env_job.c - the environment that the job file asks for, as a kubelet would make it.
  *
  * $(NAME) in a value stands for a variable defined before it; one that is not stays as written, and
- * $$ stands for $. Fields and resources are answered from the plan. Secrets and config maps are not
- * here: `run` refuses a job that needs one.
+ * $$ stands for $. Fields and resources are answered from the plan, secrets and config maps from what
+ * was given to the run. Whole secrets and config maps come before the single variables, which win.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -31,7 +32,7 @@ static size_t add_reference(struct strbuf *sb, const struct env_set *set, const 
     return (size_t)(end - s) + 1;
 }
 
-static const char *expand(const struct env_set *set, const char *text)
+const char *env_expand(const struct env_set *set, const char *text)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
@@ -143,38 +144,83 @@ const char *env_reference(struct arena *a, const struct plan *plan, const struct
 
 /* --- entries ------------------------------------------------------------------------------------ */
 
+const char *env_given(const struct facts *facts, const struct env_entry *entry)
+{
+    for (size_t i = 0; i < facts->n_secrets; i++) {
+        const struct secret_value *v = &facts->secrets[i];
+
+        if (v->source == entry->source && !strcmp(v->name, entry->ref_name) &&
+            !strcmp(v->key, entry->ref_key))
+            return v->value;
+    }
+    return NULL;
+}
+
 static const char *entry_value(struct env_set *set, const struct plan *plan,
                                const struct replica *replica, const struct env_entry *entry,
                                bool masked)
 {
-    const char *value;
+    const char *value = NULL;
 
     switch (entry->source) {
     case ENV_LITERAL:
-        return expand(set, entry->value);
+        return env_expand(set, entry->value);
     case ENV_FIELD:
     case ENV_RESOURCE:
         value = env_reference(set->arena, plan, replica, entry);
         return value ? value : "";
     case ENV_SECRET:
-        return masked ? "***" : NULL;
+        value = env_given(plan->facts, entry);
+        return masked && (value || !entry->optional) ? "***" : value;
     case ENV_CONFIG_MAP:
-        return NULL;
+        return env_given(plan->facts, entry);
     }
     return NULL;
+}
+
+/* What tells a process where it is, nobody changes. */
+static void put_of_job(struct env_set *set, const char *name, const char *value)
+{
+    bool ours = !strncmp(name, "MUSTER_", 7) && env_get(set, name);
+
+    if (value && !ours)
+        env_put(set, name, value, ORIGIN_JOB, NULL);
+}
+
+/* A kubelet leaves out keys that cannot be names of variables. */
+static bool is_name(const char *name)
+{
+    if (!*name || isdigit((unsigned char)*name))
+        return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && !strchr("_-.", *name))
+            return false;
+    return true;
+}
+
+static void put_whole(struct env_set *set, const struct facts *facts, const struct env_entry *from,
+                      bool masked)
+{
+    for (size_t i = 0; i < facts->n_secrets; i++) {
+        const struct secret_value *v = &facts->secrets[i];
+        const char *name;
+
+        if (v->source != from->source || strcmp(v->name, from->ref_name) != 0)
+            continue;
+        name = arena_printf(set->arena, "%s%s", from->name ? from->name : "", v->key);
+        if (is_name(name))
+            put_of_job(set, name, masked && v->source == ENV_SECRET ? "***" : v->value);
+    }
 }
 
 void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
              bool masked)
 {
     const struct replica *rp = &plan->replicas[process->replica];
+    const struct role *role = rp->role;
 
-    for (size_t i = 0; i < rp->role->n_env; i++) {
-        const struct env_entry *entry = &rp->role->env[i];
-        const char *value = entry_value(set, plan, rp, entry, masked);
-        bool ours = !strncmp(entry->name, "MUSTER_", 7) && env_get(set, entry->name);
-
-        if (value && !ours)
-            env_put(set, entry->name, value, ORIGIN_JOB, NULL);
-    }
+    for (size_t i = 0; i < role->n_env_from; i++)
+        put_whole(set, plan->facts, &role->env_from[i], masked);
+    for (size_t i = 0; i < role->n_env; i++)
+        put_of_job(set, role->env[i].name, entry_value(set, plan, rp, &role->env[i], masked));
 }

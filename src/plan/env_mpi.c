@@ -9,12 +9,6 @@
 #include "plan/env.h"
 #include "plan/mpi.h"
 
-static bool always(const struct plan *plan)
-{
-    (void)plan;
-    return true;
-}
-
 static bool as_root(const struct plan *plan)
 {
     return plan->facts->root;
@@ -23,6 +17,18 @@ static bool as_root(const struct plan *plan)
 static bool crowded(const struct plan *plan)
 {
     return plan->world > plan->facts->cpus;
+}
+
+/* A job without a launcher says nothing about its slots: there may be more ranks than promised. */
+static bool slots_guessed(const struct plan *plan)
+{
+    return plan->launcher < 0;
+}
+
+/* The ranks of a job are those of its launcher's mpirun; any other's end with whoever called it. */
+static bool ranks_are_told_apart(const struct plan *plan)
+{
+    return plan->rank_wrapper;
 }
 
 static bool mentioned(const char *const *words, const char *part)
@@ -65,22 +71,16 @@ static const unsigned families[] = {
     [MPI_HYDRA] = HYDRA,     [MPI_INTEL] = INTEL,      [MPI_UNKNOWN] = OMPI4,
 };
 
-#define AGENT IN_SCRATCH, "/" PLAN_BIN "/ssh", always, "reaches replicas without sshd"
-#define HOSTFILE IN_RUN_DIR, PLAN_HOSTFILE, always, "for commands that name no hostfile"
+#define AGENT IN_SCRATCH, "/" PLAN_BIN "/ssh", NULL, "reaches replicas without sshd"
+#define HOSTFILE IN_RUN_DIR, PLAN_HOSTFILE, NULL, "for commands that name no hostfile"
 #define WRAPPER                                                                                    \
-    IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, always, "each rank's own log and end"
-#define LOOPBACK AS_IT_IS, "lo", always, "all replicas are on this machine"
-#define SESSIONS IN_SCRATCH, "", always, "runs must not share session directories"
+    IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, ranks_are_told_apart,                          \
+        "each rank's own log and end"
+#define LOOPBACK INTERFACE, NULL, NULL, "all replicas are on this machine"
+#define SESSIONS IN_SCRATCH, "", NULL, "runs must not share session directories"
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
 
-static const struct mpi_default {
-    const char *name;
-    unsigned families;
-    enum { AS_IT_IS, IN_RUN_DIR, IN_SCRATCH } where;
-    const char *value;
-    bool (*when)(const struct plan *plan);
-    const char *why;
-} defaults[] = {
+static const struct env_default defaults[] = {
     {"OMPI_MCA_plm_rsh_agent", OMPI4, AGENT},
     {"PRTE_MCA_plm_ssh_agent", OMPI5, AGENT},
     {"HYDRA_LAUNCHER_EXEC", HYDRA | INTEL, AGENT},
@@ -89,17 +89,20 @@ static const struct mpi_default {
     {"PRTE_MCA_prte_default_hostfile", OMPI5, HOSTFILE},
     {"HYDRA_HOST_FILE", HYDRA | INTEL, HOSTFILE},
     {"I_MPI_HYDRA_HOST_FILE", INTEL, HOSTFILE},
-    {"AZUREML_MPI_HOSTFILE", ANY, HOSTFILE},
     {"OMPI_MCA_orte_fork_agent", OMPI4, WRAPPER},
     {"PRTE_MCA_prte_fork_agent", OMPI5, WRAPPER},
     {"OMPI_MCA_oob_tcp_if_include", OMPI4, LOOPBACK},
     {"PRTE_MCA_prte_if_include", OMPI5, LOOPBACK},
     {"HYDRA_IFACE", HYDRA | INTEL, LOOPBACK},
-    {"OMPI_MCA_btl_tcp_if_include", OMPI, AS_IT_IS, "lo", no_interface_chosen,
+    {"OMPI_MCA_btl_tcp_if_include", OMPI, INTERFACE, NULL, no_interface_chosen,
      "all replicas are on this machine"},
+    {"OMPI_MCA_rmaps_base_oversubscribe", OMPI4, AS_IT_IS, "1", slots_guessed,
+     "nothing says how many ranks a replica takes"},
+    {"PRTE_MCA_rmaps_default_mapping_policy", OMPI5, AS_IT_IS, ":oversubscribe", slots_guessed,
+     "nothing says how many ranks a replica takes"},
     {"OMPI_MCA_mpi_yield_when_idle", OMPI, AS_IT_IS, "1", crowded,
      "more ranks than cores must not spin"},
-    {"OMPI_MCA_odls_base_num_threads", OMPI4, AS_IT_IS, "0", always,
+    {"OMPI_MCA_odls_base_num_threads", OMPI4, AS_IT_IS, "0", NULL,
      "mpirun may hang on short processes"},
     {"OMPI_MCA_orte_tmpdir_base", OMPI4, SESSIONS},
     {"PRTE_MCA_prte_tmpdir_base", OMPI5, SESSIONS},
@@ -107,23 +110,9 @@ static const struct mpi_default {
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT", OMPI5, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI5, ROOT},
-    {"SHELL", ANY, AS_IT_IS, "/bin/sh", always, "what the agent runs commands with"},
-    {"LD_LIBRARY_PATH", ANY, AS_IT_IS, "", always, "-x LD_LIBRARY_PATH wants it set"},
+    {"SHELL", ANY, AS_IT_IS, "/bin/sh", NULL, "what the agent runs commands with"},
+    {"LD_LIBRARY_PATH", ANY, AS_IT_IS, "", NULL, "-x LD_LIBRARY_PATH wants it set"},
 };
-
-static const char *default_value(struct arena *a, const struct plan *plan,
-                                 const struct mpi_default *d)
-{
-    switch (d->where) {
-    case IN_RUN_DIR:
-        return arena_printf(a, "%s/%s", plan->facts->run_dir, d->value);
-    case IN_SCRATCH:
-        return arena_printf(a, "%s%s", plan->facts->scratch_dir, d->value);
-    case AS_IT_IS:
-        break;
-    }
-    return d->value;
-}
 
 /* "OMPI_MCA_plm_rsh_agent" -> "plm_rsh_agent"; NULL if it is no MCA parameter */
 static const char *mca_parameter(const char *name)
@@ -133,24 +122,19 @@ static const char *mca_parameter(const char *name)
     return mca ? mca + strlen("_MCA_") : NULL;
 }
 
-void env_mpi(struct env_set *set, const struct plan *plan)
+void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process)
 {
     const struct mpi_spec *mpi = plan->spec->mpi;
 
+    (void)process;
     for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
-        const struct mpi_default *d = &defaults[i];
+        const struct env_default *d = &defaults[i];
         const char *parameter = mca_parameter(d->name);
 
         if (!(d->families & families[plan->facts->mpi]))
             continue;
         if (parameter && mpi && mpi_line_sets(mpi, parameter))
             continue;
-
-        const char *callers = caller_getenv(plan->facts, d->name);
-
-        if (callers)
-            env_put(set, d->name, callers, ORIGIN_CALLER, NULL);
-        else if (d->when(plan))
-            env_put(set, d->name, default_value(set->arena, plan, d), ORIGIN_MUSTER, d->why);
+        env_put_default(set, plan, d);
     }
 }

@@ -1,39 +1,85 @@
 /* env_muster.c - what every process gets: the stated part of the caller's environment, and Muster's
  * own names, which tell a process where it is.
  */
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "plan/env.h"
 
 /* The variables of the caller that reach a process. A '*' at the end stands for any ending. */
-static const char *const passed_on[] = {
-    "PATH",       "HOME",        "USER",        "LANG",        "TERM",
-    "TMPDIR",     "VIRTUAL_ENV", "CONDA_*",     "PYTHONPATH",  "LD_LIBRARY_PATH",
-    "HTTP_PROXY", "http_proxy",  "HTTPS_PROXY", "https_proxy", "FTP_PROXY",
-    "ftp_proxy",  "ALL_PROXY",   "all_proxy",   "NO_PROXY",    "no_proxy",
+static const struct passed_on {
+    const char *pattern;
+    bool always; /* --clean-env leaves it: nothing works without, or nothing is told by it */
+} passed_on[] = {
+    {"PATH", true},         {"HOME", true},
+    {"USER", true},         {"LANG", true},
+    {"TERM", true},         {"TMPDIR", false},
+    {"VIRTUAL_ENV", false}, {"CONDA_*", false},
+    {"PYTHONPATH", false},  {"LD_LIBRARY_PATH", false},
+    {"HTTP_PROXY", false},  {"http_proxy", false},
+    {"HTTPS_PROXY", false}, {"https_proxy", false},
+    {"FTP_PROXY", false},   {"ftp_proxy", false},
+    {"ALL_PROXY", false},   {"all_proxy", false},
+    {"NO_PROXY", false},    {"no_proxy", false},
 };
 
-static bool is_passed_on(const char *name, size_t n)
+static bool is_passed_on(const struct facts *facts, const char *name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++) {
-        size_t len = strlen(passed_on[i]);
-        bool star = passed_on[i][len - 1] == '*';
-
-        if (star ? n >= len - 1 && !memcmp(name, passed_on[i], len - 1)
-                 : n == len && !memcmp(name, passed_on[i], n))
+    for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+        if ((passed_on[i].always || !facts->clean_env) &&
+            fnmatch(passed_on[i].pattern, name, 0) == 0)
             return true;
-    }
+    for (const char *const *p = facts->inherit_env; p && *p; p++)
+        if (fnmatch(*p, name, 0) == 0)
+            return true;
     return false;
 }
 
-void env_caller(struct env_set *set, const struct plan *plan)
+const char *caller_getenv(const struct facts *facts, const char *name)
 {
+    size_t n = strlen(name);
+
+    if (facts->clean_env && !is_passed_on(facts, name))
+        return NULL;
+    for (const char *const *e = facts->caller_env; *e; e++)
+        if (!strncmp(*e, name, n) && (*e)[n] == '=')
+            return *e + n + 1;
+    return NULL;
+}
+
+void env_caller(struct env_set *set, const struct plan *plan, const struct process *process)
+{
+    (void)process;
     for (const char *const *e = plan->facts->caller_env; *e; e++) {
         size_t n = strcspn(*e, "=");
+        const char *name = arena_strndup(set->arena, *e, n);
 
-        if ((*e)[n] && is_passed_on(*e, n))
-            env_put(set, arena_strndup(set->arena, *e, n), *e + n + 1, ORIGIN_CALLER, NULL);
+        if (n && (*e)[n] && is_passed_on(plan->facts, name))
+            env_put(set, name, *e + n + 1, ORIGIN_CALLER, NULL);
     }
+}
+
+/* GPUs are shared out in the order of replicas. Pretended ones are only counted. */
+const char *plan_gpus(struct arena *a, const struct plan *plan, const struct replica *replica)
+{
+    int64_t before = 0, all = 0, mine = replica->role->res.gpu;
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    if (mine <= 0)
+        return NULL;
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        int64_t gpu = plan->replicas[i].role->res.gpu;
+
+        all += gpu > 0 ? gpu : 0;
+        if (i + 1 == replica->id)
+            before = all;
+    }
+    if (plan->facts->gpus_pretended || all > plan->facts->gpus)
+        return "";
+    for (int64_t i = 0; i < mine; i++)
+        strbuf_addf(&sb, "%s%lld", i ? "," : "", (long long)(before + i));
+    return arena_strndup(a, sb.buf, sb.len);
 }
 
 void env_muster(struct env_set *set, const struct plan *plan, const struct process *process)
@@ -56,6 +102,11 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         env_put(set, own[i].name, own[i].value, ORIGIN_MUSTER, NULL);
-    if (rp->role->res.gpu > 0)
-        env_put(set, "CUDA_VISIBLE_DEVICES", "", ORIGIN_MUSTER, "no GPU is handed out");
+
+    const char *gpus = plan_gpus(set->arena, plan, rp);
+
+    if (gpus)
+        env_put(set, "CUDA_VISIBLE_DEVICES", gpus, ORIGIN_MUSTER,
+                *gpus ? "its share of this machine's"
+                      : "there are fewer GPUs than the job asks for");
 }

@@ -1,21 +1,39 @@
-/* env_torch.c - torch's rendezvous by environment, for the ranks of `run -n`. */
+/* env_torch.c - torch's rendezvous by environment: for the ranks of `run -n` and for jobs whose
+ * framework is PyTorch.
+ *
+ * A job's node process gets WORLD_SIZE, RANK and LOCAL_RANK too, as if it were a rank itself: a
+ * plain `python train.py` needs them, and torchrun or torch.distributed.launch overwrite them for
+ * the processes they start.
+ */
 #include "plan/env.h"
+
+/* Where the rendezvous is: the first replica that was promised a port for it. */
+static const struct replica *master_of(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        if (plan_port(&plan->replicas[i], "MASTER_PORT"))
+            return &plan->replicas[i];
+    return &plan->replicas[0];
+}
 
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process)
 {
     const struct replica *rp = &plan->replicas[process->replica];
-    const struct plan_port *port = plan_port(&plan->replicas[0], "MASTER_PORT");
+    const struct replica *master = master_of(plan);
+    const struct plan_port *port = plan_port(master, "MASTER_PORT");
     const struct {
         const char *name;
-        int32_t value;
+        uint32_t value;
     } numbers[] = {
-        {"RANK", process->rank},     {"LOCAL_RANK", process->slot},
-        {"WORLD_SIZE", plan->world}, {"LOCAL_WORLD_SIZE", (int32_t)rp->n_processes},
-        {"NODE_RANK", rp->index},    {"MASTER_PORT", port ? port->numbers[0] : 0},
+        {"RANK", process->id},
+        {"LOCAL_RANK", (uint32_t)process->slot},
+        {"WORLD_SIZE", plan->n_processes},
+        {"LOCAL_WORLD_SIZE", rp->n_processes},
+        {"NODE_RANK", rp->id},
+        {"MASTER_PORT", port ? (uint32_t)port->numbers[0] : 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        env_put(set, numbers[i].name, arena_printf(set->arena, "%d", numbers[i].value),
-                ORIGIN_FRAMEWORK, NULL);
-    env_put(set, "MASTER_ADDR", plan_reachable(&plan->replicas[0]), ORIGIN_FRAMEWORK, NULL);
+        env_putf(set, ORIGIN_FRAMEWORK, numbers[i].name, "%u", numbers[i].value);
+    env_put(set, "MASTER_ADDR", plan_reachable(master), ORIGIN_FRAMEWORK, NULL);
 }

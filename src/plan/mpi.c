@@ -75,6 +75,51 @@ bool mpi_is_hydra(enum mpi_impl impl)
     return impl == MPI_HYDRA || impl == MPI_INTEL;
 }
 
+/* --- who calls it ------------------------------------------------------------------------------- */
+
+static bool in_word(char c)
+{
+    return c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+bool names_program(const char *text, const char *program)
+{
+    size_t n = strlen(program);
+
+    for (const char *at = text; (at = strstr(at, program)); at += n)
+        if ((at == text || (!in_word(at[-1]) && at[-1] != '.')) && !in_word(at[n]))
+            return true;
+    return false;
+}
+
+static bool text_calls_mpi(const char *text)
+{
+    static const char *const programs[] = {"mpirun", "mpiexec", "orterun", "horovodrun",
+                                           "deepspeed"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+        if (names_program(text, programs[i]))
+            return true;
+    return false;
+}
+
+bool spec_calls_mpi(const struct job_spec *spec)
+{
+    if (spec->framework == FRAMEWORK_MPI)
+        return true;
+    for (size_t i = 0; spec->file && i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        if (role->shell && text_calls_mpi(role->shell))
+            return true;
+        for (const char *const *word = role->argv; word && *word; word++)
+            if (text_calls_mpi(*word))
+                return true;
+    }
+    return false;
+}
+
 /* --- layout ------------------------------------------------------------------------------------- */
 
 static int64_t np_said(const struct mpi_spec *mpi)
@@ -117,6 +162,12 @@ struct mpi_layout mpi_layout_of(const struct job_spec *spec)
     return l;
 }
 
+/* Without hosts made for it, mpirun may use every replica: as many ranks as it has GPUs. */
+static int64_t plain_slots(const struct role *role)
+{
+    return role->res.gpu > 0 ? role->res.gpu : role->slots;
+}
+
 const char *mpi_hostfile(struct arena *a, const struct plan *plan)
 {
     struct mpi_layout layout = mpi_layout_of(plan->spec);
@@ -125,11 +176,14 @@ const char *mpi_hostfile(struct arena *a, const struct plan *plan)
 
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
+        bool host = layout.hosts ? rp->role->kind == ROLE_HOST : rp->role->kind == ROLE_PLAIN;
 
-        if (rp->role->kind == ROLE_HOST)
+        int64_t slots = layout.hosts ? mpi_slots(&layout, rp->role) : plain_slots(rp->role);
+
+        if (host)
             /* Hydra takes an address of 127.x for its own host; names it hands to the agent. */
             strbuf_addf(&sb, "%s%s%lld\n", hydra ? rp->host : plan_reachable(rp),
-                        hydra ? ":" : " slots=", (long long)mpi_slots(&layout, rp->role));
+                        hydra ? ":" : " slots=", (long long)slots);
     }
     return arena_strndup(a, sb.buf, sb.len);
 }

@@ -29,6 +29,9 @@ bool mpi_line_sets(const struct mpi_spec *mpi, const char *parameter);
 const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
                                const struct facts *facts, struct notes *ns);
 
+/* Is this program named in the text as a word of its own, with or without a path before it? */
+bool names_program(const char *text, const char *program);
+
 /* The text of the hostfile in the implementation's format. */
 const char *mpi_hostfile(struct arena *a, const struct plan *plan);
 

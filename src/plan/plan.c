@@ -5,11 +5,13 @@
 #include "plan/plan.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "doc/json.h"
+#include "plan/command.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
 
@@ -41,11 +43,51 @@ bool isolation_is(const struct facts *facts, const char *level)
 
 /* --- names -------------------------------------------------------------------------------------- */
 
+static bool label_char(char c)
+{
+    return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+}
+
+static bool is_label(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (!label_char(*c))
+            return false;
+    return *name && *name != '-';
+}
+
+/* A role's name in letters that a host's may have. What cannot be one becomes a '-' or nothing; a
+ * name of nothing else is told by the role's place. */
+static const char *as_label(struct arena *a, const struct job_spec *spec, const struct role *role,
+                            bool keep_places)
+{
+    char *text = arena_strdup(a, role->name), *end = text;
+
+    if (is_label(role->name))
+        return role->name;
+    for (const char *c = role->name; *c; c++) {
+        char low = (char)tolower((unsigned char)*c);
+
+        if (label_char(low) && (low != '-' || end > text))
+            *end++ = low;
+        else if (keep_places && end > text)
+            *end++ = '-';
+    }
+    *end = '\0';
+    return *text ? text : arena_printf(a, "role%d", (int)(role - spec->roles));
+}
+
 static const char *host_of_role(struct arena *a, const struct job_spec *spec,
                                 const struct role *role, int32_t index)
 {
-    (void)spec;
-    return arena_printf(a, "%s-%d", role->name, index);
+    return arena_printf(a, "%s-%d", as_label(a, spec, role, true), index);
+}
+
+/* OpenPAI's own form of a role's name leaves out what is neither letter nor digit. */
+static const char *host_of_task(struct arena *a, const struct job_spec *spec,
+                                const struct role *role, int32_t index)
+{
+    return arena_printf(a, "%s-%d", as_label(a, spec, role, false), index);
 }
 
 static const char *host_of_job(struct arena *a, const struct job_spec *spec,
@@ -56,13 +98,16 @@ static const char *host_of_job(struct arena *a, const struct job_spec *spec,
     return arena_printf(a, "%s-%s-%d", spec->name, role->name, index);
 }
 
-/* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. */
+/* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. A host's
+ * other name is always its replica's, in the role's own spelling. */
 static const struct naming {
-    const char *dialect;
+    const char *dialect; /* how its id begins */
     const char *(*host)(struct arena *a, const struct job_spec *spec, const struct role *role,
                         int32_t index);
 } namings[] = {
-    {"t9k-mpi", host_of_job},
+    {"t9k-", host_of_job},
+    {"kubeflow-", host_of_job},
+    {"openpai-", host_of_task},
     {NULL, host_of_role},
 };
 
@@ -70,7 +115,8 @@ static const struct naming *naming_of(const struct job_spec *spec)
 {
     const struct naming *n = namings;
 
-    while (n->dialect && !(spec->dialect && !strcmp(n->dialect, spec->dialect)))
+    while (n->dialect &&
+           !(spec->dialect && !strncmp(n->dialect, spec->dialect, strlen(n->dialect))))
         n++;
     return n;
 }
@@ -335,10 +381,20 @@ static void plan_mpi(struct builder *b)
 {
     struct plan *plan = b->plan;
 
-    plan->world = (int32_t)mpi_layout_of(b->spec).world;
+    if (b->spec->framework == FRAMEWORK_MPI)
+        plan->world = (int32_t)mpi_layout_of(b->spec).world;
+    plan->calls_mpi = true;
     plan->hostfile = mpi_hostfile(b->arena, plan);
-    /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
-    plan->rank_wrapper = !mpi_is_hydra(b->facts->mpi) || b->spec->mpi;
+    /* Only a launcher's ranks are the job's. Hydra has no fork agent: there the wrapper is part of
+     * the line that Muster composes. */
+    plan->rank_wrapper = plan->launcher >= 0 && (!mpi_is_hydra(b->facts->mpi) || b->spec->mpi);
+}
+
+/* What a process's argv says depends on its environment, which needs the rest of the plan. */
+static void expand_commands(struct builder *b)
+{
+    for (uint32_t i = 0; i < b->plan->n_processes; i++)
+        b->processes[i].argv = command_expand(b->arena, b->plan, &b->processes[i], true);
 }
 
 int plan_build(struct arena *a, const struct job_spec *spec, const struct facts *facts,
@@ -373,8 +429,9 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
     if (r < 0)
         return r;
     assign_ports(&b);
-    if (spec->framework == FRAMEWORK_MPI)
+    if (spec_calls_mpi(spec))
         plan_mpi(&b);
+    expand_commands(&b);
     plan->hosts_file = hosts_text(a, plan);
     plan->peers_json = peers_text(a, plan);
     notes_collect(&b.notes, plan);

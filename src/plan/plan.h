@@ -61,7 +61,7 @@ struct facts {
     bool cgroup_limits;     /* limits can be enforced */
     const char *cgroup_why; /* if not: why, for a note */
 
-    /* mpi: only for FRAMEWORK_MPI */
+    /* mpi: only where spec_calls_mpi() */
     enum mpi_impl mpi;
     const char *mpirun;      /* absolute path found, or NULL */
     const char *mpi_version; /* "4.1.4" or NULL */
@@ -80,7 +80,7 @@ struct process {             /* a process that Muster starts itself; MPI ranks a
     uint32_t replica;        /* index in plan->replicas */
     int32_t slot;            /* 0..slots-1 within the replica */
     int32_t rank;            /* -1 unless it is a rank (run -n) */
-    const char *const *argv; /* NULL for a replica that only waits */
+    const char *const *argv; /* NULL for a replica that only waits; secrets in it are "***" */
     const char *shell;       /* at most one of argv and shell */
     const char *shell_secret; /* what really runs if a secret is in it; NULL otherwise */
     enum shell_kind shell_kind;
@@ -134,6 +134,7 @@ struct plan {
     const char *hosts_file;      /* text of the private /etc/hosts */
     const char *hostfile;        /* text in the implementation's format, or NULL */
     const char *peers_json;      /* CONTRACTS §5 MUSTER_PEERS */
+    bool calls_mpi;              /* some command may call mpirun: framework MPI, or it is named */
     bool rank_wrapper;           /* ranks are started through the shim */
     const struct plan_note *notes;
     size_t n_notes;
@@ -160,6 +161,20 @@ const struct replica *plan_replica(const struct plan *plan, const struct role *r
 /* What other processes of the job reach the replica by: its host name, or its address where host
  * names do not resolve. For every variable and file that carries a host. */
 const char *plan_reachable(const struct replica *replica);
+
+/* May a command of the job call mpirun, itself or through horovodrun or deepspeed? */
+bool spec_calls_mpi(const struct job_spec *spec);
+
+/* What is executed for a process: its argv, with the values of secrets where it names them, or its
+ * shell with the text as the last word. Text that holds a secret (shell_secret) is not in it: the
+ * words end before "-c" then, and whoever starts the process hands the text over where others cannot
+ * read it. NULL for a replica that only waits. */
+const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
+                                  const struct process *process);
+
+/* The devices of a replica that asks for GPUs, as CUDA_VISIBLE_DEVICES names them: its share of
+ * those of this machine, or "" where there are not enough for the whole job. NULL: it asks for none. */
+const char *plan_gpus(struct arena *a, const struct plan *plan, const struct replica *replica);
 
 /* The environment of one process, in a stable order, each name once. ENV_SECRET values are "***" if
  * masked. A later origin of this list wins over an earlier one: caller, muster's defaults for MPI

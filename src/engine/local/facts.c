@@ -193,7 +193,7 @@ static void collect_mpi(struct arena *a, const struct job_spec *spec, struct fac
     static const char *const names[] = {"mpirun", "mpiexec"};
     static const char *const sshds[] = {"/usr/sbin/sshd", "/usr/bin/sshd", "/usr/local/sbin/sshd"};
 
-    if (mpi->home) {
+    if (mpi && mpi->home) {
         const char *program = arena_printf(a, "%s/bin/mpirun", mpi->home);
         if (is_program(program)) {
             f->mpirun = program;
@@ -205,6 +205,8 @@ static void collect_mpi(struct arena *a, const struct job_spec *spec, struct fac
     f->mpi = f->mpirun ? impl_of(f->mpirun) : MPI_NOT_FOUND;
     if (f->mpi == MPI_HYDRA)
         f->mpirun = hydra_beside_its_proxy(a, f->mpirun);
+    if (!mpi) /* the job's own commands call it */
+        return;
     if (mpi->home) {
         const char *daemon = f->mpi == MPI_OPEN_MPI_5 ? "prted" : "orted";
         f->mpi_prefix_ok = is_program(arena_printf(a, "%s/bin/%s", mpi->home, daemon));
@@ -260,7 +262,7 @@ int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_
         return err_sys(e, -errno, "cannot find out the working directory");
     f.caller_dir = arena_strdup(a, cwd);
     f.workdir_ok = collect_workdirs(a, spec);
-    if (spec->mpi)
+    if (spec_calls_mpi(spec))
         collect_mpi(a, spec, &f);
     if (wants_limits(spec)) {
         f.cgroup_limits = cgroup_usable(&f.cgroup_why);

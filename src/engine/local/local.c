@@ -111,7 +111,6 @@ static void local_start(struct engine *en, uint32_t process)
     struct local *lo = (struct local *)en;
     const struct process *p = &lo->plan->processes[process];
     const struct replica *r = &lo->plan->replicas[p->replica];
-    const char *const shell[] = {"/bin/sh", "-c", p->shell, NULL};
     bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
     size_t at = wire_frame_begin(&lo->out, WIRE_SPAWN);
 
@@ -121,7 +120,7 @@ static void local_start(struct engine *en, uint32_t process)
     wire_put_u32(&lo->out, reads_stdin ? SPAWN_STDIN : 0);
     wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
     wire_put_str(&lo->out, p->log);
-    wire_put_strs(&lo->out, p->shell ? shell : p->argv);
+    wire_put_strs(&lo->out, plan_exec_argv(lo->scratch, lo->plan, p));
     put_environment(lo, process);
     wire_frame_end(&lo->out, at);
     arena_free(lo->scratch);

@@ -1,0 +1,68 @@
+/* command.c - what is executed for a process: an argv as it is or as a kubelet expands it, or the
+ * shell that the dialect's own system runs its text with.
+ */
+#include <string.h>
+
+#include "plan/command.h"
+#include "plan/env.h"
+
+/* The words before "-c", by shell_kind. */
+static const char *const sh[] = {"/bin/sh", NULL};
+static const char *const bash[] = {"bash", NULL};
+static const char *const bash_strict[] = {"bash",    "-o", "errexit",  "-o",
+                                          "nounset", "-o", "pipefail", NULL};
+static const char *const *const shells[] = {
+    [SHELL_SH] = sh, [SHELL_BASH] = bash, [SHELL_BASH_STRICT] = bash_strict};
+
+static size_t count(const char *const *words)
+{
+    size_t n = 0;
+
+    while (words[n])
+        n++;
+    return n;
+}
+
+static bool needs_expansion(const char *const *argv)
+{
+    for (; *argv; argv++)
+        if (strstr(*argv, "$(") || strstr(*argv, "$$"))
+            return true;
+    return false;
+}
+
+const char *const *command_expand(struct arena *a, const struct plan *plan,
+                                  const struct process *process, bool masked)
+{
+    const struct role *role = plan->replicas[process->replica].role;
+
+    if (!role->argv || !role->expand_argv || !needs_expansion(role->argv))
+        return process->argv;
+
+    size_t n = count(role->argv);
+    const char **argv = ARENA_ARRAY(a, const char *, n + 1);
+    struct env_set set = {.arena = a};
+
+    env_make(&set, plan, process, masked);
+    for (size_t i = 0; i < n; i++)
+        argv[i] = env_expand(&set, role->argv[i]);
+    return argv;
+}
+
+const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
+                                  const struct process *process)
+{
+    if (!process->shell)
+        return command_expand(a, plan, process, false);
+
+    const char *const *words = shells[process->shell_kind];
+    size_t n = count(words);
+    const char **argv = ARENA_ARRAY(a, const char *, n + 3);
+
+    memcpy(argv, words, n * sizeof(*argv));
+    if (!process->shell_secret) {
+        argv[n] = "-c";
+        argv[n + 1] = process->shell;
+    }
+    return argv;
+}

@@ -1,0 +1,11 @@
+/* command.h - a role's argv as one of its processes gets it. Internal to plan/. */
+#ifndef PLAN_COMMAND_H
+#define PLAN_COMMAND_H
+
+#include "plan/plan.h"
+
+/* The process's argv with $(NAME) and $$ expanded where its role asks for that, else as it is. */
+const char *const *command_expand(struct arena *a, const struct plan *plan,
+                                  const struct process *process, bool masked);
+
+#endif

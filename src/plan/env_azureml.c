@@ -1,0 +1,133 @@
+/* env_azureml.c - what scripts written for Azure ML look for beside their framework's variables.
+ *
+ * The names come from the platform's runtime and its ancestors (Batch, Batch AI): scripts find the
+ * other nodes by AZ_BATCH_*, and libraries recognise the platform by AZUREML_EXPERIMENT_ID. Nodes
+ * are what the file counts as such: a launcher is not one, it stands beside the first.
+ *
+ * Not here: what would lead to the service itself (tokens, endpoints, subscription, workspace), the
+ * inputs and outputs of later generations of the file.
+ */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "plan/env.h"
+
+/* Scripts read the address only; the number is what Azure Batch writes behind it. */
+#define BATCH_PORT 6000
+
+static bool is_node(const struct replica *rp)
+{
+    return rp->role->kind != ROLE_LAUNCHER;
+}
+
+/* A launcher comes first in the plan, so that nodes stand together behind it. */
+static const struct replica *first_node(const struct plan *plan, uint32_t *ret_n)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < plan->n_replicas && !is_node(&plan->replicas[i]))
+        i++;
+    *ret_n = plan->n_replicas - i;
+    return &plan->replicas[i];
+}
+
+static const char *addresses(struct arena *a, const struct replica *nodes, uint32_t n, char between)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            strbuf_addch(&sb, between);
+        strbuf_addstr(&sb, nodes[i].address);
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+/* "10.0.0.4:2222,…" of a role of a TensorflowJob */
+static const char *task_addresses(struct arena *a, const struct plan *plan, const char *name)
+{
+    const struct role *role = spec_role(plan->spec, name);
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    if (!role)
+        return NULL;
+
+    const struct replica *first = plan_replica(plan, role, 0);
+
+    for (int32_t i = 0; i < role->replicas; i++) {
+        const struct plan_port *port = plan_port(&first[i], "TF_CONFIG");
+
+        strbuf_addf(&sb, "%s%s:%d", i ? "," : "", first[i].address, port ? port->numbers[0] : 0);
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static void add(struct env_set *set, const char *name, const char *value)
+{
+    if (value)
+        env_put(set, name, value, ORIGIN_DIALECT, NULL);
+}
+
+static void add_job(struct env_set *set, const struct plan *plan, const struct replica *rp)
+{
+    const struct facts *facts = plan->facts;
+    const char *experiment = plan->spec->experiment ? plan->spec->experiment : "Default";
+    const char *workdir = plan->workdirs[rp->role_index];
+
+    add(set, "AZUREML_RUN_ID", facts->run_id);
+    /* there it is an identifier of its own; what libraries ask is whether it is set */
+    add(set, "AZUREML_EXPERIMENT_ID", experiment);
+    add(set, "AZUREML_ARM_PROJECT_NAME", experiment);
+    add(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
+    add(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
+    add(set, "AZ_BATCHAI_JOB_TEMP", facts->scratch_dir);
+    add(set, "AZ_BATCHAI_STDOUTERR_DIR", arena_printf(set->arena, "%s/logs", facts->run_dir));
+}
+
+static void add_nodes(struct env_set *set, const struct plan *plan, const struct replica *rp)
+{
+    struct arena *a = set->arena;
+    uint32_t n;
+    const struct replica *nodes = first_node(plan, &n);
+    const struct plan_port *port = plan_port(nodes, "MASTER_PORT");
+    uint32_t rank = is_node(rp) ? rp->id - nodes->id : 0;
+    int64_t gpus = nodes->role->res.gpu > 0 ? nodes->role->res.gpu : 0;
+
+    env_putf(set, ORIGIN_DIALECT, "AZUREML_NODE_COUNT", "%u", n);
+    env_putf(set, ORIGIN_DIALECT, "AZUREML_CR_NODE_RANK", "%u", rank);
+    add(set, "AZ_BATCHAI_MPI_MASTER_NODE", nodes->address);
+    add(set, "AZ_BATCHAI_JOB_MASTER_NODE_IP", nodes->address);
+    add(set, "MASTER_IP", nodes->address);
+    add(set, "AZ_BATCH_IS_CURRENT_NODE_MASTER", rank == 0 ? "true" : "false");
+    if (n > 1) { /* not set on one node: that is how scripts tell */
+        add(set, "AZ_BATCH_HOST_LIST", addresses(a, nodes, n, ','));
+        add(set, "AZ_BATCH_NODE_LIST", addresses(a, nodes, n, ';'));
+        env_putf(set, ORIGIN_DIALECT, "AZ_BATCH_MASTER_NODE", "%s:%d", nodes->address,
+                 port ? port->numbers[0] : BATCH_PORT);
+    }
+    env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_GPU_COUNT", "%lld", (long long)gpus);
+    env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_NUM_GPUS", "%lld", (long long)gpus);
+    env_putf(set, ORIGIN_DIALECT, "GPU_PER_NODE_COUNT", "%lld", (long long)gpus);
+}
+
+void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process)
+{
+    const struct replica *rp = &plan->replicas[process->replica];
+    const struct env_value *rank = env_get(set, "RANK");
+
+    add_job(set, plan, rp);
+    add_nodes(set, plan, rp);
+    env_putf(set, ORIGIN_DIALECT, "AZUREML_PROCESS_NAME", "rank_%s",
+             rank ? rank->value : env_get(set, "AZUREML_CR_NODE_RANK")->value);
+    if (rp->role->kind == ROLE_LAUNCHER && plan->hostfile) {
+        const char *path = arena_printf(set->arena, "%s/" PLAN_HOSTFILE, plan->facts->run_dir);
+
+        add(set, "AZUREML_MPI_HOSTFILE", path);
+        add(set, "AZ_BATCHAI_MPI_HOST_FILE", path);
+    }
+    if (plan->spec->framework == FRAMEWORK_TENSORFLOW) {
+        add(set, "AZ_BATCHAI_PS_HOSTS", task_addresses(set->arena, plan, "parameter_server"));
+        add(set, "AZ_BATCHAI_WORKER_HOSTS", task_addresses(set->arena, plan, "worker"));
+        env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_TASK_INDEX", "%d", rp->index);
+    }
+}
