@@ -1,7 +1,8 @@
 /* notes.c - what the job asks for and this machine does differently, each as one sentence.
  *
  * A warning says that the job may behave differently; a note that something was left aside. Options
- * that a found mpirun does not know are noted where the line is made (mpi.c).
+ * that a found mpirun does not know are noted where the line is made (mpi.c); what is in the commands
+ * themselves, in lints.c.
  */
 #include "plan/notes.h"
 
@@ -12,6 +13,7 @@
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "plan/env.h"
+#include "plan/lints.h"
 #include "plan/mpi.h"
 
 void note_add(struct notes *ns, enum severity severity, const char *fmt, ...)
@@ -54,7 +56,7 @@ static void note_mpi(struct notes *ns, const struct plan *plan)
     const struct facts *facts = plan->facts;
     const struct mpi_spec *mpi = plan->spec->mpi;
 
-    if (plan->spec->framework != FRAMEWORK_MPI)
+    if (!plan->calls_mpi)
         return;
     if (facts->mpirun)
         note_add(ns, SEV_NOTE, "%s is %s%s%s", facts->mpirun, mpi_impl_words(facts->mpi),
@@ -101,6 +103,40 @@ static void note_slots(struct notes *ns, const struct plan *plan)
     }
 }
 
+/* Where the file wants the job to run. Names only: no cluster is asked. */
+static void note_target(struct notes *ns, const struct plan *plan)
+{
+    const struct job_spec *spec = plan->spec;
+
+    if (spec->target_type)
+        note_add(ns, SEV_NOTE, "compute.type %s chooses no engine: the job runs on this machine",
+                 spec->target_type);
+    if (spec->target)
+        note_add(ns, SEV_NOTE, "compute target %s is not used: the job runs on this machine",
+                 spec->target);
+}
+
+static void note_gpus(struct notes *ns, const struct plan *plan)
+{
+    const struct facts *facts = plan->facts;
+    const struct job_spec *spec = plan->spec;
+    int64_t all = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].res.gpu > 0)
+            all += spec->roles[i].res.gpu * spec->roles[i].replicas;
+    if (all == 0)
+        return;
+    if (facts->gpus_pretended && all > facts->gpus)
+        note_add(ns, SEV_WARNING, "the job asks for %lld GPUs, %d are pretended", (long long)all,
+                 facts->gpus);
+    else if (!facts->gpus_pretended && all <= facts->gpus)
+        note_add(
+            ns, SEV_NOTE,
+            "the job's %lld GPUs are the first of this machine: no other job is kept from them",
+            (long long)all);
+}
+
 /* --- its roles ---------------------------------------------------------------------------------- */
 
 static void note_place(struct notes *ns, const struct plan *plan, const struct role *role)
@@ -113,6 +149,19 @@ static void note_place(struct notes *ns, const struct plan *plan, const struct r
     if (role->image)
         note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
                  role->image);
+}
+
+/* A container without a command runs its image's own, which is not here. */
+static void note_entry_point(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    bool composed = role->kind == ROLE_LAUNCHER && plan->spec->mpi;
+
+    if (role->argv || role->shell || role->kind == ROLE_HOST || composed)
+        return;
+    note_add(ns, SEV_WARNING,
+             "%s has no command: it would run the entry point of %s, which is not here; give one "
+             "with --entrypoint %s='CMD'",
+             role->name, role->image ? role->image : "its image", role->name);
 }
 
 static void note_limits(struct notes *ns, const struct plan *plan, const struct role *role)
@@ -156,16 +205,62 @@ static void note_requests(struct notes *ns, const struct plan *plan, const struc
         note_add(ns, SEV_WARNING, "%d × %s request %s of memory each, this machine has %s",
                  role->replicas, role->name, bytes_text(r->memory_request, want),
                  bytes_text(facts->memory, have));
-    if (r->gpu > 0)
-        note_add(ns, SEV_WARNING,
-                 "each %s asks for %lld GPU%s: none is made visible, "
-                 "CUDA_VISIBLE_DEVICES is empty",
-                 role->name, (long long)r->gpu, r->gpu == 1 ? "" : "s");
 }
 
-static const char *source_words(const struct env_entry *e)
+static void note_devices(struct notes *ns, const struct plan *plan, const struct role *role)
 {
-    return e->source == ENV_SECRET ? "secret" : "config map";
+    const struct facts *facts = plan->facts;
+    int64_t gpu = role->res.gpu;
+    const char *given =
+        role->replicas ? plan_gpus(ns->arena, plan, plan_replica(plan, role, 0)) : NULL;
+    char want[DURATION_TEXT];
+
+    if (given && !*given && facts->gpus_pretended)
+        note_add(ns, SEV_NOTE,
+                 "each %s asks for %lld GPU%s: pretended ones are counted, none is made visible",
+                 role->name, (long long)gpu, gpu == 1 ? "" : "s");
+    else if (given && !*given)
+        note_add(
+            ns, SEV_WARNING,
+            "each %s asks for %lld GPU%s: none is made visible, CUDA_VISIBLE_DEVICES is empty; "
+            "this machine has %d",
+            role->name, (long long)gpu, gpu == 1 ? "" : "s", facts->gpus);
+    if (role->res.shm > 0 && !strcmp(facts->isolation, "none"))
+        note_add(ns, SEV_NOTE,
+                 "%s asks for %s of /dev/shm: without namespaces it is the machine's own",
+                 role->name, bytes_text(role->res.shm, want));
+}
+
+static bool is_lookup(const struct env_entry *e)
+{
+    return e->source == ENV_SECRET || e->source == ENV_CONFIG_MAP;
+}
+
+/* "the secret NAME, key KEY, is not here: --secrets DIR" */
+static void note_missing(struct notes *ns, const struct env_entry *e)
+{
+    bool secret = e->source == ENV_SECRET;
+    const char *kind = secret ? "secret" : "config map";
+    const char *option = secret ? "--secrets" : "--configmaps";
+
+    if (e->ref_key)
+        note_add(ns, SEV_WARNING,
+                 "%s comes from the %s %s, key %s, which was not given: give %s DIR with the file "
+                 "DIR/%s/%s",
+                 e->name, kind, e->ref_name, e->ref_key, option, e->ref_name, e->ref_key);
+    else
+        note_add(ns, SEV_WARNING,
+                 "variables come from the %s %s, which was not given: give %s DIR with the "
+                 "directory DIR/%s",
+                 kind, e->ref_name, option, e->ref_name);
+}
+
+static bool whole_given(const struct facts *facts, const struct env_entry *e)
+{
+    for (size_t i = 0; i < facts->n_secrets; i++)
+        if (facts->secrets[i].source == e->source && !strcmp(facts->secrets[i].name, e->ref_name))
+            return true;
+    return false;
 }
 
 static void note_env(struct notes *ns, const struct plan *plan, const struct role *role)
@@ -173,28 +268,29 @@ static void note_env(struct notes *ns, const struct plan *plan, const struct rol
     for (size_t i = 0; i < role->n_env; i++) {
         const struct env_entry *e = &role->env[i];
 
-        if (e->source == ENV_SECRET || e->source == ENV_CONFIG_MAP)
-            note_add(ns, SEV_WARNING, "%s comes from the %s %s: run refuses such a job", e->name,
-                     source_words(e), e->ref_name);
-        else if (e->source != ENV_LITERAL && !env_reference(ns->arena, plan, plan->replicas, e))
+        if (is_lookup(e) && !e->optional && !env_given(plan->facts, e))
+            note_missing(ns, e);
+        else if (!is_lookup(e) && e->source != ENV_LITERAL &&
+                 !env_reference(ns->arena, plan, plan->replicas, e))
             note_add(ns, SEV_WARNING, "%s comes from %s, which is not known here: it is empty",
                      e->name, e->ref_key);
     }
     for (size_t i = 0; i < role->n_env_from; i++)
-        note_add(ns, SEV_WARNING, "variables come from the %s %s: run refuses such a job",
-                 source_words(&role->env_from[i]), role->env_from[i].ref_name);
+        if (!role->env_from[i].optional && !whole_given(plan->facts, &role->env_from[i]))
+            note_missing(ns, &role->env_from[i]);
 }
 
 void notes_collect(struct notes *ns, const struct plan *plan)
 {
-    static void (*const of_job[])(struct notes *, const struct plan *) = {note_mode, note_mpi,
-                                                                          note_slots};
+    static void (*const of_job[])(struct notes *, const struct plan *) = {
+        note_mode, note_target, note_mpi, note_slots, note_gpus};
     static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
-        note_place, note_limits, note_requests, note_env};
+        note_place, note_entry_point, note_limits, note_requests, note_devices, note_env};
 
     for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
         of_job[i](ns, plan);
     for (size_t k = 0; k < ARRAY_SIZE(of_role); k++)
         for (size_t i = 0; i < plan->spec->n_roles; i++)
             of_role[k](ns, plan, &plan->spec->roles[i]);
+    lints_collect(ns, plan);
 }
