@@ -62,9 +62,10 @@ static void write_rank(struct json *j, const struct process *p)
     }
 }
 
-static void write_process(struct json *j, struct arena *a, const struct plan *plan,
-                          const struct process *p)
+/* An arena of its own: some environments grow with the number of replicas. */
+static void write_process(struct json *j, const struct plan *plan, const struct process *p)
 {
+    auto_arena struct arena *a = arena_new();
     const struct replica *rp = &plan->replicas[p->replica];
     const struct env_value *env;
     size_t n_env = plan_env(a, plan, p->id, true, &env);
@@ -118,7 +119,7 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan, cons
     json_key(j, "processes");
     json_array(j);
     for (uint32_t i = 0; i < plan->n_processes; i++)
-        write_process(j, a, plan, &plan->processes[i]);
+        write_process(j, plan, &plan->processes[i]);
     json_end(j);
     write_notes(j, a, plan, ds, path);
     json_end(j);

@@ -44,16 +44,51 @@ static void show_roles(FILE *out, const struct plan *plan)
         fprintf(out, "  %d rank%s expected\n", plan->world, plan->world == 1 ? "" : "s");
 }
 
+/* "  http 20001, SynPort 20002 20003" */
+static void show_ports(FILE *out, const struct replica *rp)
+{
+    for (size_t i = 0; i < rp->n_ports; i++) {
+        const struct plan_port *port = &rp->ports[i];
+
+        fputs(i ? ", " : "  ", out);
+        put_escaped(out, port->label);
+        for (int n = 0; n < port->n; n++)
+            fprintf(out, " %d", port->numbers[n]);
+    }
+}
+
 static void show_hosts(FILE *out, const struct plan *plan, bool all)
 {
     fputs("\nHosts\n", out);
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
 
-        if (all || rp->index < HOSTS_SHOWN)
-            fprintf(out, "  %-12s %-12s %s\n", rp->name, rp->address, rp->host);
-        else if (rp->index == HOSTS_SHOWN)
+        if (all || rp->index < HOSTS_SHOWN) {
+            fprintf(out, "  %-12s %-12s %s", rp->name, rp->address, rp->host);
+            show_ports(out, rp);
+            fputc('\n', out);
+        } else if (rp->index == HOSTS_SHOWN)
             fprintf(out, "  … %d more\n", rp->role->replicas - HOSTS_SHOWN);
+    }
+}
+
+/* The shell and, below it, its text line by line. */
+static void show_shell(FILE *out, const struct process *p)
+{
+    static const char *const shells[] = {
+        [SHELL_SH] = "/bin/sh -c",
+        [SHELL_BASH] = "bash -c",
+        [SHELL_BASH_STRICT] = "bash -o errexit -o nounset -o pipefail -c",
+    };
+
+    fprintf(out, "  %s\n", shells[p->shell_kind]);
+    for (const char *line = p->shell; *line;) {
+        size_t n = strcspn(line, "\n");
+        auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+        strbuf_add_escaped(&sb, line, n);
+        fprintf(out, "    %s\n", sb.buf);
+        line += n + (line[n] == '\n');
     }
 }
 
@@ -66,9 +101,7 @@ static void show_command(FILE *out, const struct plan *plan, const struct proces
     put_escaped(out, plan->workdirs[rp->role_index]);
     fputc('\n', out);
     if (p->shell) {
-        fputs("  sh -c ", out);
-        put_escaped(out, p->shell);
-        fputc('\n', out);
+        show_shell(out, p);
         return;
     }
     if (!p->argv) {

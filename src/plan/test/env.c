@@ -129,11 +129,108 @@ static void test_references(void)
     arena_free(s.arena);
 }
 
+/* The value of a variable as the process itself sees it, or NULL. */
+static const char *unmasked(struct seed *s, const char *name)
+{
+    const struct env_value *v;
+    size_t n = plan_env(s->arena, seed_plan(s), WORKER_1, false, &v);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(v[i].name, name))
+            return v[i].value;
+    return NULL;
+}
+
+static void test_secrets(void)
+{
+    static const struct env_entry from[] = {
+        {.name = "P_", .source = ENV_SECRET, .ref_name = "s"},
+        {.name = "", .source = ENV_CONFIG_MAP, .ref_name = "m"},
+        {.name = "", .source = ENV_SECRET, .ref_name = "nowhere"},
+    };
+    static const struct env_entry job[] = {
+        {.name = "KEY", .source = ENV_SECRET, .ref_name = "s", .ref_key = "k"},
+        {.name = "USES", .value = "<$(KEY)>"},
+        {.name = "MAP", .source = ENV_CONFIG_MAP, .ref_name = "m", .ref_key = "c"},
+        {.name = "c", .value = "mine"},
+        {.name = "GONE", .source = ENV_SECRET, .ref_name = "s", .ref_key = "none"},
+        {.name = "MAY", .source = ENV_SECRET, .ref_name = "t", .ref_key = "k", .optional = true},
+    };
+    static const struct secret_value given[] = {
+        {.source = ENV_SECRET, .name = "s", .key = "k", .value = "s3cret"},
+        {.source = ENV_SECRET, .name = "s", .key = "no name", .value = "s3cret"},
+        {.source = ENV_CONFIG_MAP, .name = "m", .key = "c", .value = "conf"},
+        {.source = ENV_CONFIG_MAP, .name = "m", .key = "d", .value = "ig"},
+        {.source = ENV_CONFIG_MAP, .name = "m", .key = "MUSTER_JOB", .value = "x"},
+    };
+    struct seed s;
+
+    seed_init(&s);
+    s.roles[1].env = job;
+    s.roles[1].n_env = ARRAY_SIZE(job);
+    s.roles[1].env_from = from;
+    s.roles[1].n_env_from = ARRAY_SIZE(from);
+    s.facts.secrets = given;
+    s.facts.n_secrets = ARRAY_SIZE(given);
+    is_str(unmasked(&s, "KEY"), "s3cret", "4.20: a secret's value");
+    is_str(seed_env(&s, WORKER_1, "KEY"), "*** (job)", "4.20: is masked where it is shown");
+    is_str(unmasked(&s, "USES"), "<s3cret>", "4.20: a reference to it");
+    is_str(seed_env(&s, WORKER_1, "USES"), "<***> (job)", "4.20: is masked too");
+    is_str(seed_env(&s, WORKER_1, "MAP"), "conf (job)", "4.21: a config map's value is shown");
+    is_str(seed_env(&s, WORKER_1, "P_k"), "*** (job)", "4.21: envFrom with its prefix");
+    is_str(unmasked(&s, "P_k"), "s3cret", "4.21: and its value");
+    is_str(unmasked(&s, "P_no name"), NULL, "4.21: a key that is no name is left out");
+    is_str(seed_env(&s, WORKER_1, "d"), "ig (job)", "4.21: a whole config map");
+    is_str(seed_env(&s, WORKER_1, "c"), "mine (job)", "4.21: env wins over envFrom");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_JOB"), "mpi-example (muster)", "our names stay ours");
+    is_str(unmasked(&s, "GONE"), NULL, "4.20: what is missing is not there");
+    is_str(seed_env(&s, WORKER_1, "MAY"), NULL, "4.20: nor what may be missing");
+    has(seed_notes(&s),
+        "warning: GONE comes from the secret s, key none, which was not given: give --secrets DIR "
+        "with the file DIR/s/none\n",
+        "4.20: the warning names secret, key and option");
+    has(seed_notes(&s), "warning: variables come from the secret nowhere, which was not given",
+        "4.21: a whole one that is missing");
+    ok(!strstr(seed_notes(&s), "MAY comes") && !strstr(seed_notes(&s), "KEY comes") &&
+           !strstr(seed_notes(&s), "MAP comes") && !strstr(seed_notes(&s), "s3cret"),
+       "4.20: nothing of what is there, or need not be");
+    arena_free(s.arena);
+}
+
+static void test_callers(void)
+{
+    static const char *const caller[] = {"PATH=/p",   "HOME=/h",      "PYTHONPATH=/y",
+                                         "AWS_KEY=a", "AWS_ID=b",     "OTHER=c",
+                                         "=x",        "MUSTER_JOB=z", "OMPI_MCA_plm_rsh_agent=q",
+                                         NULL};
+    static const char *const patterns[] = {"AWS_*", "O?HER", "MUSTER_*", NULL};
+    struct seed s;
+
+    seed_init(&s);
+    s.facts.caller_env = caller;
+    is_str(seed_env(&s, WORKER_1, "PYTHONPATH"), "/y (caller)", "4.21: the stated list");
+    is_str(seed_env(&s, WORKER_1, "AWS_KEY"), NULL, "4.21: and nothing else");
+    is_str(seed_env(&s, WORKER_1, "OMPI_MCA_plm_rsh_agent"), "q (caller)", "4.21: and defaults");
+    s.facts.inherit_env = patterns;
+    is_str(seed_env(&s, WORKER_1, "AWS_KEY"), "a (caller)", "4.21: --inherit-env AWS_*");
+    is_str(seed_env(&s, WORKER_1, "OTHER"), "c (caller)", "4.21: --inherit-env O?HER");
+    is_str(seed_env(&s, WORKER_1, "MUSTER_JOB"), "mpi-example (muster)", "4.21: not our names");
+    s.facts.clean_env = true;
+    is_str(seed_env(&s, WORKER_1, "HOME"), "/h (caller)", "4.21: --clean-env keeps the place");
+    is_str(seed_env(&s, WORKER_1, "PYTHONPATH"), NULL, "4.21: and drops the rest");
+    is_str(seed_env(&s, WORKER_1, "AWS_ID"), "b (caller)", "4.21: but for what is asked for");
+    is_str(seed_env(&s, WORKER_1, "OMPI_MCA_plm_rsh_agent"), "/tmp/ID/bin/ssh (muster)",
+           "4.21: defaults are Muster's then");
+    arena_free(s.arena);
+}
+
 int main(void)
 {
     test_origins();
     test_defaults();
     test_overriding();
     test_references();
+    test_secrets();
+    test_callers();
     return tap_done();
 }

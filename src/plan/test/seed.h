@@ -72,6 +72,53 @@ static inline void seed_init(struct seed *s)
     s->spec.mpi = &s->mpi;
 }
 
+/* A job of another dialect: one role `worker` with this command, and no mpirun line to compose.
+ * roles[1] is there to be used: set its name and spec.n_roles. */
+static inline void seed_other(struct seed *s, const char *dialect, enum framework framework,
+                              const char *shell)
+{
+    static const int numbers[64] = {20000, 20001, 20002, 20003, 20004, 20005, 20006, 20007,
+                                    20008, 20009, 20010, 20011, 20012, 20013, 20014, 20015,
+                                    20016, 20017, 20018, 20019, 20020, 20021, 20022, 20023};
+
+    seed_init(s);
+    for (size_t i = 0; i < ARRAY_SIZE(s->roles); i++)
+        s->roles[i] = (struct role){
+            .name = "worker", .replicas = 2, .slots = 1, .shell = shell, .res = RESOURCES_UNSET};
+    s->spec.name = "job";
+    s->spec.dialect = dialect;
+    s->spec.framework = framework;
+    s->spec.mpi = NULL;
+    s->spec.n_roles = 1;
+    s->facts.ports = numbers;
+    s->facts.interface = "lo";
+    s->facts.user = "ann";
+}
+
+/* The seed's distributed PyTorch job as an OpenPAI file of either generation. */
+static inline void seed_openpai(struct seed *s, int version, const char *shell)
+{
+    static const struct port_request ports[] = {{.label = "SynPort", .count = 2},
+                                                {.label = "ssh", .count = 1},
+                                                {.label = "http", .count = 1}};
+    static const struct pai_spec pai[] = {
+        {0}, {.version = 1, .data_dir = "hdfs://d"}, {.version = 2}};
+
+    seed_other(s, version == 1 ? "openpai-v1" : "openpai-v2", FRAMEWORK_NONE, shell);
+    s->spec.pai = &pai[version];
+    s->spec.gang = true;
+    for (size_t i = 0; i < ARRAY_SIZE(s->roles); i++) {
+        s->roles[i].shell_kind = version == 1 ? SHELL_BASH : SHELL_BASH_STRICT;
+        s->roles[i].ports = ports;
+        s->roles[i].n_ports = ARRAY_SIZE(ports);
+        s->roles[i].min_failed = 1;
+        s->roles[i].min_succeeded = version == 1 ? -1 : s->roles[i].replicas;
+        s->roles[i].res.cpu_limit_milli = 4000;
+        s->roles[i].res.memory_limit = INT64_C(8192) << 20;
+        s->roles[i].res.shm = INT64_C(64) << 20;
+    }
+}
+
 static inline const struct plan *seed_plan(struct seed *s)
 {
     const struct plan *plan = NULL;
@@ -82,6 +129,18 @@ static inline const struct plan *seed_plan(struct seed *s)
         exit(tap_done());
     }
     return plan;
+}
+
+/* What would be executed, as one line of words in <>. */
+static inline const char *seed_exec(struct seed *s, uint32_t process)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const struct plan *plan = seed_plan(s);
+    const char *const *argv = plan_exec_argv(s->arena, plan, &plan->processes[process]);
+
+    for (; argv && *argv; argv++)
+        strbuf_addf(&sb, "<%s>", *argv);
+    return arena_strndup(s->arena, sb.buf, sb.len);
 }
 
 /* The launcher's command as one line. */

@@ -1,0 +1,133 @@
+/* command.c - what is executed, and what hosts are called, in each dialect. */
+#include "plan/test/seed.h"
+
+static void test_shells(void)
+{
+    static const struct {
+        const char *dialect;
+        enum shell_kind kind;
+        const char *want;
+    } rows[] = {
+        {"azureml-preview", SHELL_SH, "</bin/sh><-c><a b\nc>"},
+        {"openpai-v1", SHELL_BASH, "<bash><-c><a b\nc>"},
+        {"openpai-v2", SHELL_BASH_STRICT,
+         "<bash><-o><errexit><-o><nounset><-o><pipefail><-c><a b\nc>"},
+    };
+    struct seed s;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        seed_other(&s, rows[i].dialect, FRAMEWORK_NONE, "a b\nc");
+        s.roles[0].shell_kind = rows[i].kind;
+        is_str(seed_exec(&s, 1), rows[i].want, "0.7: %s", rows[i].dialect);
+        s.roles[0].shell_secret = "a s3cret";
+        ok(!strstr(seed_exec(&s, 1), "a b") && !strstr(seed_exec(&s, 1), "-c>") &&
+               !strstr(seed_exec(&s, 1), "s3cret"),
+           "0.7: %s: text with a secret is no word of it", rows[i].dialect);
+        arena_free(s.arena);
+    }
+    seed_init(&s);
+    is_str(seed_exec(&s, 1), "", "a worker that waits executes nothing");
+    has(seed_exec(&s, 0), "</usr/local/bin/mpirun><--prefix>", "0.7: t9k: an argv");
+    arena_free(s.arena);
+}
+
+static void test_argv(void)
+{
+    static const char *const argv[] = {"echo",    "$(A)",    "$$(A)",      "$(NOBODY)",
+                                       "$(HOME)", "$A $$ $", "x$(B)y$(A)", "$(MUSTER_INDEX)",
+                                       "$(open",  "$()",     "$$$(A)",     NULL};
+    static const struct env_entry env[] = {{.name = "A", .value = "1"},
+                                           {.name = "B", .value = "$(A)2"}};
+    struct seed s;
+
+    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_NONE, NULL);
+    s.roles[0].argv = argv;
+    s.roles[0].env = env;
+    s.roles[0].n_env = ARRAY_SIZE(env);
+    has(seed_exec(&s, 1), "<echo><$(A)><$$(A)>", "0.7: t9k: passed literally");
+    s.roles[0].expand_argv = true;
+    is_str(seed_exec(&s, 1),
+           "<echo><1><$(A)><$(NOBODY)><$(HOME)><$A $ $><x12y1><1><$(open><$()><$1>",
+           "0.7: kubeflow: as the kubelet expands it");
+    is_str(seed_plan(&s)->processes[0].argv[7], "0", "0.7: each process with its own values");
+    arena_free(s.arena);
+}
+
+static void test_argv_secret(void)
+{
+    static const char *const argv[] = {"login", "--token=$(TOKEN)", NULL};
+    static const struct env_entry env[] = {
+        {.name = "TOKEN", .source = ENV_SECRET, .ref_name = "s", .ref_key = "k"}};
+    static const struct secret_value given[] = {
+        {.source = ENV_SECRET, .name = "s", .key = "k", .value = "s3cret"}};
+    struct seed s;
+
+    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_NONE, NULL);
+    s.roles[0].argv = argv;
+    s.roles[0].expand_argv = true;
+    s.roles[0].env = env;
+    s.roles[0].n_env = 1;
+    s.facts.secrets = given;
+    s.facts.n_secrets = 1;
+    is_str(seed_exec(&s, 0), "<login><--token=s3cret>", "4.20: the value is passed");
+    is_str(seed_plan(&s)->processes[0].argv[1], "--token=***", "4.20: and masked in the plan");
+    has(seed_notes(&s), "warning: the command of worker takes a secret as an argument",
+        "4.20: with a warning that others can read it");
+    ok(!strstr(seed_notes(&s), "s3cret"), "4.20: which does not show it");
+    arena_free(s.arena);
+}
+
+static void test_hosts(void)
+{
+    static const struct {
+        const char *dialect, *role, *host;
+    } rows[] = {
+        {"openpai-v1", "worker", "worker-1"},
+        {"openpai-v2", "ps_server", "psserver-1"},
+        {"openpai-v2", "A.b~C", "abc-1"},
+        {"openpai-v1", "._~", "role0-1"},
+        {"azureml-preview", "worker", "worker-1"},
+        {"azureml-preview", "parameter_server", "parameter-server-1"},
+        {"kubeflow-mpi-v1alpha1", "worker", "job-worker-1"},
+        {"kubeflow-pytorch", "master", "job-master-1"},
+        {"t9k-mpi", "worker", "job-worker-1"},
+    };
+    struct seed s;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *both;
+
+        seed_other(&s, rows[i].dialect, FRAMEWORK_NONE, "true");
+        s.roles[0].name = rows[i].role;
+        both = arena_printf(s.arena, "127.1.0.2 %s %s-1\n", rows[i].host, rows[i].role);
+        is_str(seed_plan(&s)->replicas[1].host, rows[i].host, "3.13: %s: %s", rows[i].dialect,
+               rows[i].role);
+        is_str(seed_plan(&s)->replicas[1].name, arena_printf(s.arena, "%s-1", rows[i].role),
+               "3.13: a replica keeps the role's spelling");
+        has(seed_plan(&s)->hosts_file,
+            strcmp(rows[i].role, "worker") || strchr(rows[i].host, 'j') ? both
+                                                                        : "127.1.0.2 worker-1\n",
+            "3.13: both names resolve");
+        arena_free(s.arena);
+    }
+    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_MPI, "mpirun true");
+    s.roles[0].kind = ROLE_LAUNCHER;
+    s.roles[0].name = "launcher";
+    s.roles[0].replicas = 1;
+    s.roles[1].kind = ROLE_HOST;
+    s.roles[1].shell = NULL;
+    s.spec.n_roles = 2;
+    is_str(seed_plan(&s)->replicas[0].host, "job-launcher", "3.13: a launcher has no number");
+    is_str(seed_plan(&s)->hostfile, "job-worker-0 slots=1\njob-worker-1 slots=1\n",
+           "3.13: the hostfile has the hosts' names");
+    arena_free(s.arena);
+}
+
+int main(void)
+{
+    test_shells();
+    test_argv();
+    test_argv_secret();
+    test_hosts();
+    return tap_done();
+}
