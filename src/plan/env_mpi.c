@@ -76,7 +76,8 @@ static const unsigned families[] = {
 #define WRAPPER                                                                                    \
     IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, ranks_are_told_apart,                          \
         "each rank's own log and end"
-#define LOOPBACK INTERFACE, NULL, NULL, "all replicas are on this machine"
+#define INTERFACE_WHY "by which replicas reach each other"
+#define REACHED INTERFACE, NULL, NULL, INTERFACE_WHY
 #define SESSIONS IN_SCRATCH, "", NULL, "runs must not share session directories"
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
 
@@ -91,11 +92,10 @@ static const struct env_default defaults[] = {
     {"I_MPI_HYDRA_HOST_FILE", INTEL, HOSTFILE},
     {"OMPI_MCA_orte_fork_agent", OMPI4, WRAPPER},
     {"PRTE_MCA_prte_fork_agent", OMPI5, WRAPPER},
-    {"OMPI_MCA_oob_tcp_if_include", OMPI4, LOOPBACK},
-    {"PRTE_MCA_prte_if_include", OMPI5, LOOPBACK},
-    {"HYDRA_IFACE", HYDRA | INTEL, LOOPBACK},
-    {"OMPI_MCA_btl_tcp_if_include", OMPI, INTERFACE, NULL, no_interface_chosen,
-     "all replicas are on this machine"},
+    {"OMPI_MCA_oob_tcp_if_include", OMPI4, REACHED},
+    {"PRTE_MCA_prte_if_include", OMPI5, REACHED},
+    {"HYDRA_IFACE", HYDRA | INTEL, REACHED},
+    {"OMPI_MCA_btl_tcp_if_include", OMPI, INTERFACE, NULL, no_interface_chosen, INTERFACE_WHY},
     {"OMPI_MCA_rmaps_base_oversubscribe", OMPI4, AS_IT_IS, "1", slots_guessed,
      "nothing says how many ranks a replica takes"},
     {"PRTE_MCA_rmaps_default_mapping_policy", OMPI5, AS_IT_IS, ":oversubscribe", slots_guessed,

@@ -256,7 +256,7 @@ static void lint_ports(struct command *c)
 {
     static const char *const options[] = {"--master_port", "--master-port"};
 
-    if (!strcmp(c->plan->facts->isolation, "network"))
+    if (isolation_is(c->plan->facts, "network"))
         return;
     lint_port(c, literal_of(c->role, "MASTER_PORT"));
     for (size_t i = 0; i < c->n; i++) {

@@ -177,7 +177,6 @@ const char *mpi_hostfile(struct arena *a, const struct plan *plan)
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
         bool host = layout.hosts ? rp->role->kind == ROLE_HOST : rp->role->kind == ROLE_PLAIN;
-
         int64_t slots = layout.hosts ? mpi_slots(&layout, rp->role) : plain_slots(rp->role);
 
         if (host)

@@ -51,6 +51,36 @@ static void note_mode(struct notes *ns, const struct plan *plan)
         note_add(ns, SEV_WARNING, "pause mode is enabled: run refuses such a job");
 }
 
+static void note_isolation(struct notes *ns, const struct plan *plan)
+{
+    const struct facts *facts = plan->facts;
+
+    if (facts->isolation_why)
+        note_add(ns, SEV_WARNING, "isolation level `%s` is used: %s", facts->isolation,
+                 facts->isolation_why);
+    if (isolation_is(facts, "network"))
+        note_add(ns, SEV_NOTE,
+                 "at isolation level `network` no route leads out of the job: downloads do not "
+                 "work");
+    if (isolation_is(facts, "none"))
+        note_add(ns, SEV_NOTE,
+                 "at isolation level `none` every replica has this machine's host name, host names "
+                 "of replicas resolve only for ssh, rsh and mpirun, variables carry addresses; "
+                 "processes that are left behind are ended as far as they can be found");
+}
+
+/* A waiting replica would have had the size it asks for. */
+static void note_shm(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    char text[DURATION_TEXT];
+
+    if (isolation_is(plan->facts, "none") && role->res.shm >= 0)
+        note_add(ns, SEV_NOTE,
+                 "the %s of /dev/shm that %s asks for are not set apart: at isolation level "
+                 "`none` all use the machine's own",
+                 bytes_text(role->res.shm, text), role->name);
+}
+
 static void note_mpi(struct notes *ns, const struct plan *plan)
 {
     const struct facts *facts = plan->facts;
@@ -213,7 +243,6 @@ static void note_devices(struct notes *ns, const struct plan *plan, const struct
     int64_t gpu = role->res.gpu;
     const char *given =
         role->replicas ? plan_gpus(ns->arena, plan, plan_replica(plan, role, 0)) : NULL;
-    char want[DURATION_TEXT];
 
     if (given && !*given && facts->gpus_pretended)
         note_add(ns, SEV_NOTE,
@@ -225,10 +254,6 @@ static void note_devices(struct notes *ns, const struct plan *plan, const struct
             "each %s asks for %lld GPU%s: none is made visible, CUDA_VISIBLE_DEVICES is empty; "
             "this machine has %d",
             role->name, (long long)gpu, gpu == 1 ? "" : "s", facts->gpus);
-    if (role->res.shm > 0 && !strcmp(facts->isolation, "none"))
-        note_add(ns, SEV_NOTE,
-                 "%s asks for %s of /dev/shm: without namespaces it is the machine's own",
-                 role->name, bytes_text(role->res.shm, want));
 }
 
 static bool is_lookup(const struct env_entry *e)
@@ -283,9 +308,9 @@ static void note_env(struct notes *ns, const struct plan *plan, const struct rol
 void notes_collect(struct notes *ns, const struct plan *plan)
 {
     static void (*const of_job[])(struct notes *, const struct plan *) = {
-        note_mode, note_target, note_mpi, note_slots, note_gpus};
+        note_mode, note_isolation, note_target, note_mpi, note_slots, note_gpus};
     static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
-        note_place, note_entry_point, note_limits, note_requests, note_devices, note_env};
+        note_place, note_entry_point, note_limits, note_requests, note_devices, note_shm, note_env};
 
     for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
         of_job[i](ns, plan);

@@ -221,7 +221,7 @@ static void test_devices(void)
     s.roles[0].res.shm = INT64_C(256) << 20;
     lacks(seed_notes(&s), "/dev/shm", "3.6: /dev/shm as asked");
     s.facts.isolation = "none";
-    has(seed_notes(&s), "note: worker asks for 256 MiB of /dev/shm: without namespaces",
+    has(seed_notes(&s), "note: the 256 MiB of /dev/shm that worker asks for are not set apart",
         "3.6: not possible without namespaces");
     arena_free(s.arena);
 }
