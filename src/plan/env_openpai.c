@@ -6,9 +6,9 @@
  * set in both. A name that no shell could use (a role or label with '.' or '~') is left out, as it
  * never reached a task there either.
  *
- * Stand-ins, because there is nothing of the kind here: the user is the caller; there is no file
- * system (PAI_DEFAULT_FS_URI is empty, as it was without HDFS); identifiers of Kubernetes and YARN
- * objects are made of the run's; attempts count from 0.
+ * Stand-ins, because there is nothing of the kind here: the user is the caller; PAI_DEFAULT_FS_URI is
+ * empty, as it was where there was no HDFS; identifiers of Kubernetes and YARN objects are made of the
+ * run's; attempts count from 0.
  */
 #include <ctype.h>
 #include <string.h>
