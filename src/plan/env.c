@@ -44,7 +44,7 @@ static void grow(struct env_set *set)
     size_t cap = set->cap ? set->cap * 2 : 64;
     struct env_value *v = ARENA_ARRAY(set->arena, struct env_value, cap);
 
-    if (set->n)
+    if (set->v)
         memcpy(v, set->v, set->n * sizeof(*v));
     set->v = v;
     set->cap = cap;
@@ -57,7 +57,7 @@ static void grow(struct env_set *set)
 void env_put(struct env_set *set, const char *name, const char *value, enum origin origin,
              const char *why)
 {
-    if (set->n == set->cap)
+    if (!set->v || set->n == set->cap)
         grow(set);
 
     uint32_t *place = index_place(set, name);
@@ -101,7 +101,7 @@ static const char *default_value(struct arena *a, const struct plan *plan,
 
 void env_put_default(struct env_set *set, const struct plan *plan, const struct env_default *d)
 {
-    const char *callers = caller_getenv(plan->facts, d->name);
+    const char *callers = caller_getenv(set->arena, plan->facts, d->name);
 
     if (callers)
         env_put(set, d->name, callers, ORIGIN_CALLER, NULL);

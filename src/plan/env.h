@@ -24,7 +24,7 @@ void env_putf(struct env_set *set, enum origin origin, const char *name, const c
 const struct env_value *env_get(const struct env_set *set, const char *name); /* or NULL */
 
 /* The caller's value, or NULL; with --clean-env there are none beyond the few that stay. */
-const char *caller_getenv(const struct facts *facts, const char *name);
+const char *caller_getenv(struct arena *a, const struct facts *facts, const char *name);
 
 /* $(NAME) and $$ as a kubelet expands them: unknown names stay as they are written. */
 const char *env_expand(const struct env_set *set, const char *text);

@@ -24,27 +24,34 @@ static const struct passed_on {
     {"NO_PROXY", false},    {"no_proxy", false},
 };
 
-static bool is_passed_on(const struct facts *facts, const char *name)
+/* Asked for every variable of the caller and every process of the job: no pattern matching where
+ * comparing will do. */
+static bool is_passed_on(struct arena *a, const struct facts *facts, const char *name, size_t n)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
-        if ((passed_on[i].always || !facts->clean_env) &&
-            fnmatch(passed_on[i].pattern, name, 0) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++) {
+        const char *pattern = passed_on[i].pattern;
+        size_t len = strlen(pattern);
+        bool star = pattern[len - 1] == '*';
+
+        if (facts->clean_env && !passed_on[i].always)
+            continue;
+        if (star ? n >= len - 1 && !memcmp(name, pattern, len - 1)
+                 : n == len && !memcmp(name, pattern, n))
             return true;
+    }
     for (const char *const *p = facts->inherit_env; p && *p; p++)
-        if (fnmatch(*p, name, 0) == 0)
+        if (fnmatch(*p, arena_strndup(a, name, n), 0) == 0)
             return true;
     return false;
 }
 
-const char *caller_getenv(const struct facts *facts, const char *name)
+const char *caller_getenv(struct arena *a, const struct facts *facts, const char *name)
 {
     size_t n = strlen(name);
 
-    if (facts->clean_env && !is_passed_on(facts, name))
-        return NULL;
     for (const char *const *e = facts->caller_env; *e; e++)
         if (!strncmp(*e, name, n) && (*e)[n] == '=')
-            return *e + n + 1;
+            return !facts->clean_env || is_passed_on(a, facts, name, n) ? *e + n + 1 : NULL;
     return NULL;
 }
 
@@ -53,10 +60,9 @@ void env_caller(struct env_set *set, const struct plan *plan, const struct proce
     (void)process;
     for (const char *const *e = plan->facts->caller_env; *e; e++) {
         size_t n = strcspn(*e, "=");
-        const char *name = arena_strndup(set->arena, *e, n);
 
-        if (n && (*e)[n] && is_passed_on(plan->facts, name))
-            env_put(set, name, *e + n + 1, ORIGIN_CALLER, NULL);
+        if (n && (*e)[n] && is_passed_on(set->arena, plan->facts, *e, n))
+            env_put(set, arena_strndup(set->arena, *e, n), *e + n + 1, ORIGIN_CALLER, NULL);
     }
 }
 
@@ -77,8 +83,8 @@ const char *plan_gpus(struct arena *a, const struct plan *plan, const struct rep
     }
     if (plan->facts->gpus_pretended || all > plan->facts->gpus)
         return "";
-    for (int64_t i = 0; i < mine; i++)
-        strbuf_addf(&sb, "%s%lld", i ? "," : "", (long long)(before + i));
+    for (int64_t i = before; i < before + mine; i++)
+        strbuf_addf(&sb, "%s%lld", i > before ? "," : "", (long long)i);
     return arena_strndup(a, sb.buf, sb.len);
 }
 

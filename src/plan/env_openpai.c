@@ -310,7 +310,7 @@ static void add_v2(struct pai *p)
 
 void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process)
 {
-    const char *callers = caller_getenv(plan->facts, "USER");
+    const char *callers = caller_getenv(set->arena, plan->facts, "USER");
     struct pai p = {
         .set = set,
         .arena = set->arena,
