@@ -305,6 +305,27 @@ def limits():
         same([d for d in ready["groups"] if os.path.exists(d)], [], "no group is left")
 
 
+def gates():
+    """A replica of a gang is there before its command is."""
+    with start(replica("worker-0"), replica("worker-1")) as s:
+        s.spawn(1, 1, [], flags=shim.SPAWN_OPEN, env={"WHO": "one"})
+        same(s.until("opened")["replica"], 1, "3.12: a replica is opened without a command")
+        s.spawn(0, 0, ["sh", "-c", "ssh worker-1 'echo $WHO at $(hostname)'"], log="gate.log")
+        same(exit_code(s.until("exited", process=0)["status"]), 0,
+             "3.12: an agent's command runs in it before its main process has started")
+        same(s.log("gate.log"), "one at worker-1\n", "3.12: with its environment and name")
+        same(run(s, 1, ["true"], 1), 0, "3.12: then its main process runs")
+        same(run(s, 2, ["ssh", "worker-1", "true"], log="late.log"), 255,
+             "3.12: and when that has ended, it is not running any more")
+        ok("worker-1 is not running" in s.log("late.log"), "3.12: which is said", s.log("late.log"))
+        s.spawn(3, 1, [], flags=shim.SPAWN_OPEN)
+        s.until("opened")
+        s.spawn(4, 1, ["./no-such-program"], log="p4.log")
+        s.until("spawn-failed", process=4)
+        same(run(s, 5, ["ssh", "worker-1", "true"]), 255,
+             "3.12: nor is one whose main process could not be started")
+
+
 def faults():
     if not os.path.exists(FAULTY):
         return
@@ -313,8 +334,12 @@ def faults():
         s.spawn(0, 0, [])
         s.spawn(1, 1, [])
         same(s.next()["process"], 1, "a fault point: worker-0 never answers")
+        s.spawn(0, 0, [], flags=shim.SPAWN_OPEN)
+        s.spawn(1, 1, [], flags=shim.SPAWN_OPEN)
+        same(s.next().get("replica"), 1, "a fault point: nor when it is only opened")
 
 
-for test in (endings, silent_processes, order_of_ends, refusals, leftovers, signals, agents, ranks, limits, faults):
+for test in (endings, silent_processes, order_of_ends, refusals, leftovers, signals, agents, gates, ranks,
+             limits, faults):
     test()
 print("1..%d" % count)

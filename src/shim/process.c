@@ -189,6 +189,19 @@ static int wait_inside(struct shim *s, const struct request *rq)
     return 0;
 }
 
+/* It answers from here on; its main process is started once all the others do too. */
+static int open_only(struct shim *s, const struct request *rq)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_OPENED);
+
+    rq->replica->expects = true;
+    wire_put_u32(out, rq->replica->id);
+    wire_put_i64(out, clock_real());
+    wire_frame_end(out, frame);
+    return 0;
+}
+
 /* A test's fault point: the named replica never answers. */
 static bool is_mute(const struct replica *r)
 {
@@ -214,8 +227,11 @@ static void begin(struct shim *s, const struct request *rq)
         rq->replica->env = copy_env(rq->env);
         rq->replica->cwd = xstrdup(rq->cwd);
     }
+    rq->replica->expects = false;
     if (r == 0)
-        r = rq->argv[0] ? start(s, rq, &e) : wait_inside(s, rq);
+        r = rq->flags & SPAWN_OPEN ? open_only(s, rq)
+            : rq->argv[0]          ? start(s, rq, &e)
+                                   : wait_inside(s, rq);
     if (r < 0)
         send_failed(s, rq->process, &e);
 }

@@ -171,6 +171,7 @@ static int handle_stop(struct shim *s, struct wire_reader *r)
             continue;
         if (scope.kind != SCOPE_ALL)
             replica_condemn(s, replica);
+        replica->expects = false;
         process_waiting_ended(s, replica);
     }
     replicas_purge(s);

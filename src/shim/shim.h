@@ -49,6 +49,7 @@ struct replica {
     uint32_t n_main; /* its main processes that live */
     bool waits;      /* it has no process of its own; waiting_process stands for it */
     uint32_t waiting_process;
+    bool expects; /* it was opened for a main process that is still to come */
 
     struct replica *next_condemned; /* see replica_condemn() */
     bool condemned;

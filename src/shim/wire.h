@@ -63,6 +63,7 @@ enum wire_type {
                           before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom, i64 memory_limit,
                           i64 memory_peak */
     WIRE_BYE,         /* no body */
+    WIRE_OPENED,      /* u32 replica, i64 at: the answer to SPAWN_OPEN */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
     WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1); fds 0, 1, 2.
@@ -79,7 +80,11 @@ enum wire_type {
     WIRE_RANK_ACK,        /* no body: it is on its way to muster before anything that follows */
 };
 
-enum { SPAWN_STDIN = 1 }; /* the process reads the shim's own stdin; else /dev/null */
+enum {
+    SPAWN_STDIN = 1, /* the process reads the shim's own stdin; else /dev/null */
+    SPAWN_OPEN = 2,  /* only the replica is made, for the process to come; argv is not looked at.
+                        Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
+};
 
 enum { SCOPE_ALL, SCOPE_REPLICA, SCOPE_PROCESS }; /* id: 0, replica, process */
 

@@ -13,8 +13,8 @@ import tempfile
 import time
 
 SETUP, SPAWN, SIGNAL, STOP, END = range(1, 6)
-READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE = range(64, 73)
-SPAWN_STDIN = 1
+READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED = range(64, 74)
+SPAWN_STDIN, SPAWN_OPEN = 1, 2
 ALL, REPLICA, PROCESS = range(3)
 VERSION = 1
 
@@ -30,6 +30,7 @@ BODIES = {
     RANK_EXITED: ("rank-exited",
                   "replica:u launch:u rank:u known:u status:u at:q rss:q oom:u limit:q peak:q"),
     BYE: ("bye", ""),
+    OPENED: ("opened", "replica:u at:q"),
 }
 
 
