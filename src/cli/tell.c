@@ -69,12 +69,13 @@ void tell_plan_notes(const struct plan *plan)
 static void tell_first_failure(const struct job *job, const char *log, const struct strvec *tail)
 {
     const struct cause *c = &job->cause;
-    auto_strbuf struct strbuf text = STRBUF_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT;
     char when[CLOCK_TEXT];
 
     verdict_cause(job, c, &text);
-    (void)fprintf(stderr, "  first failure: %s, at %s%s\n", text.buf, clock_hms(c->end.at, when),
-                  verdict_aside(job));
+    verdict_rule(job, &rule);
+    (void)fprintf(stderr, "  first failure: %s, at %s%s%s\n", text.buf, clock_hms(c->end.at, when),
+                  verdict_aside(job), rule.buf);
     if (log && *log && tail->n == 0)
         (void)fprintf(stderr, "  it wrote nothing\n");
     else if (tail->n > 0)
@@ -90,7 +91,10 @@ static void tell_stopped(const struct job *job)
     verdict_stopped(job, &who);
     if (who.len > 0)
         (void)fprintf(stderr, "  stopped%s: %s\n",
-                      job->cause.kind == CAUSE_CANCELLED ? "" : " because of it", who.buf);
+                      job->cause.kind == CAUSE_CANCELLED || job->cause.kind == CAUSE_NONE
+                          ? ""
+                          : " because of it",
+                      who.buf);
 }
 
 /* Success is one sentence; a failure has its first line and then the particulars. */
@@ -112,7 +116,7 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   col(colours.off));
     if (particulars)
         tell_first_failure(job, log, tail);
-    if (job->cause.kind != CAUSE_NONE)
+    if (job->cause.kind != CAUSE_NONE || job->stop == STOP_COMPLETED)
         tell_stopped(job);
     (void)fprintf(stderr, "  exit code %d; took %s; logs: %s/logs\n", job->exit_code,
                   duration_text((job->ended - job->created) / NS_PER_MS, took), run_dir);

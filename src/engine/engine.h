@@ -13,6 +13,7 @@ struct engine;
 
 struct engine_ops {
     const char *name;
+    void (*open)(struct engine *en, uint32_t replica); /* make it; it runs no command yet */
     void (*start)(struct engine *en, uint32_t process);
     void (*signal)(struct engine *en, int sig); /* to every command and rank that lives */
     void (*kill)(struct engine *en);            /* SIGKILL for everything of the job */

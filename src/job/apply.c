@@ -9,10 +9,22 @@
 #include "base/mem.h"
 #include "job/job.h"
 
+static bool has_counts(const struct job_spec *spec)
+{
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if (spec->roles[k].min_failed != 0 || spec->roles[k].min_succeeded > 0)
+            return true;
+    return false;
+}
+
 struct job *job_new(const struct plan *plan, const struct job_rules *rules)
 {
     struct job *job = xcalloc(1, sizeof(*job));
 
+    job->counted = has_counts(plan->spec);
+    job->gated = plan->spec->gang && plan->launcher < 0 && plan->n_replicas > 1;
+    if (job->gated)
+        job->gates = xcalloc(plan->n_replicas, sizeof(*job->gates));
     job->plan = plan;
     job->rules = *rules;
     job->procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs));
@@ -32,6 +44,7 @@ void job_free(struct job *job)
         free(job->launches[l].ranks);
     }
     free(job->launches);
+    free(job->gates);
     free(job->procs);
     free(job);
 }
@@ -66,8 +79,25 @@ static void apply_proc_end(struct job *job, const struct event *e)
     p->stop_asked = job->stop != STOP_NONE;
     proc_move(job, e->process, PROC_ENDED);
     job_activity(job, e->at);
-    if (job->first_failed < 0 && !p->stop_asked && !ending_ok(&p->end))
+    if (p->stop_asked || ending_ok(&p->end))
+        return;
+    if (job->first_failed < 0 || e->at < job->procs[job->first_failed].end.at)
         job->first_failed = (int32_t)e->process;
+}
+
+static void apply_gate(struct job *job, uint32_t replica, enum gate_state to)
+{
+    job->n_up += to == GATE_UP && job->gates[replica] != GATE_UP;
+    job->gates[replica] = to;
+}
+
+/* The job runs as soon as nothing is left to be started. */
+static void note_running(struct job *job, ns_t at)
+{
+    if (job->n_pending + job->n_starting == 0 && job->n_running > 0 && job->phase == JOB_PENDING) {
+        job->phase = JOB_RUNNING;
+        job->running_at = at;
+    }
 }
 
 /* A launch is known by its number; numbers are given in order, so at most one is new. */
@@ -181,20 +211,24 @@ void job_apply(struct job *job, const struct event *e)
         job->created = e->at;
         job_activity(job, e->at);
         break;
+    case EVENT_OPEN:
+        apply_gate(job, e->replica, GATE_ASKED);
+        break;
+    case EVENT_OPENED:
+        apply_gate(job, e->replica, GATE_UP);
+        break;
     case EVENT_START:
         proc_move(job, e->process, PROC_STARTING);
         break;
     case EVENT_STARTED:
         job->procs[e->process].started = e->at;
         proc_move(job, e->process, PROC_RUNNING);
-        if (job->n_pending + job->n_starting == 0 && job->phase == JOB_PENDING) {
-            job->phase = JOB_RUNNING;
-            job->running_at = e->at;
-        }
+        note_running(job, e->at);
         break;
     case EVENT_START_FAILED:
     case EVENT_EXITED:
         apply_proc_end(job, e);
+        note_running(job, e->at);
         break;
     case EVENT_RANK_STARTED:
         apply_rank_started(job, e);

@@ -16,9 +16,14 @@ bool ending_ok(const struct ending *e)
     return e->known && e->code == 0 && e->exec_errno == 0;
 }
 
+bool ending_is_ours(const struct ending *e)
+{
+    return e->exec_errno && strcmp(e->exec_what, "exec") != 0;
+}
+
 int ending_exit_code(const struct ending *e)
 {
-    if (e->exec_errno && strcmp(e->exec_what, "exec") != 0)
+    if (ending_is_ours(e))
         return 125; /* not the command's fault: it was never reached */
     switch (-e->exec_errno) {
     case 0:
@@ -113,12 +118,17 @@ static bool rank_is_cause(const struct job *job)
     return job->first_failed < 0 || l->ranks[l->first_failed].end.at <= launcher->end.at;
 }
 
+struct cause job_first_failure(const struct job *job)
+{
+    return job->first_failed >= 0 ? of_process(job, (uint32_t)job->first_failed) : no_cause();
+}
+
 struct cause job_cause(const struct job *job)
 {
     if (job->plan->launcher >= 0 && rank_is_cause(job))
         return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
-    if (job->first_failed >= 0)
-        return of_process(job, (uint32_t)job->first_failed);
+    if (job_trigger(job).outcome == OUTCOME_FAILED)
+        return job_first_failure(job);
 
     struct cause c = no_cause();
     switch (job->stop) {
@@ -133,6 +143,14 @@ struct cause job_cause(const struct job *job)
     default:
         return c;
     }
+}
+
+int32_t job_stopped_by(const struct job *job)
+{
+    struct trigger t = job_trigger(job);
+
+    return job->plan->launcher < 0 && t.outcome != OUTCOME_NONE ? t.replica
+                                                                : job_cause(job).replica;
 }
 
 enum outcome job_proc_outcome(const struct job *job, uint32_t process)

@@ -17,7 +17,7 @@ static bool waits(const struct job *job, uint32_t process)
 
 struct live {
     uint32_t commands, ranks, waiting_pending, waiting_up;
-    int32_t not_up; /* first replica that only waits and is not up, -1 = none */
+    int32_t not_up; /* first replica that has to answer and has not, -1 = none */
 };
 
 static struct live count_live(const struct job *job)
@@ -37,18 +37,33 @@ static struct live count_live(const struct job *job)
                 live.not_up = (int32_t)job->plan->processes[i].replica;
         }
     }
+    for (uint32_t i = 0; job->gated && job->n_up < job->plan->n_replicas; i++)
+        if (job->gates[i] != GATE_UP) {
+            live.not_up = (int32_t)i;
+            break;
+        }
     for (uint32_t n = 0; n < job->n_launches; n++)
         for (uint32_t r = 0; r < job->launches[n].size; r++)
             live.ranks += job->launches[n].ranks[r].state == PROC_RUNNING;
     return live;
 }
 
-/* With a launcher, its workers come first and it waits for all of them; else all start at once. */
+/* Is there something that has to answer before commands start? With a launcher, its workers; in a
+ * gang, every replica. */
+static bool has_gate(const struct job *job)
+{
+    return job->gated || job->plan->launcher >= 0;
+}
+
+/* What has to answer comes first, and the commands wait for all of it; else all start at once. */
 static void decide_starts(const struct job *job, const struct live *live, ns_t now,
                           struct events *out)
 {
-    bool gate_open = job->plan->launcher < 0 || live->not_up < 0;
+    bool gate_open = !has_gate(job) || live->not_up < 0;
 
+    for (uint32_t i = 0; job->gated && !gate_open && i < job->plan->n_replicas; i++)
+        if (job->gates[i] == GATE_CLOSED)
+            events_add(out, &(struct event){.type = EVENT_OPEN, .at = now, .replica = i});
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
         if (job->procs[i].state == PROC_PENDING && (gate_open || waits(job, i)))
             events_add(out, &(struct event){.type = EVENT_START, .at = now, .process = i});
@@ -75,7 +90,7 @@ static ns_t stall_deadline(const struct job *job)
 
 static ns_t gate_deadline(const struct job *job, const struct live *live)
 {
-    if (job->plan->launcher < 0 || live->not_up < 0)
+    if (!has_gate(job) || live->not_up < 0)
         return 0;
     return job->created + job->rules.start_timeout_ms * NS_PER_MS;
 }
@@ -97,10 +112,12 @@ static bool due(ns_t deadline, ns_t now)
 
 static enum stop_reason stop_wanted(const struct job *job, const struct live *live, ns_t now)
 {
+    struct trigger t = job_trigger(job);
+
+    if (t.outcome != OUTCOME_NONE)
+        return t.outcome == OUTCOME_FAILED ? STOP_FAILURE : STOP_COMPLETED;
     if (job->cancel_signal)
         return STOP_CANCEL;
-    if (job->first_failed >= 0)
-        return STOP_FAILURE;
     if (due(gate_deadline(job, live), now))
         return STOP_NOT_READY;
     if (due(stall_deadline(job), now))
@@ -137,8 +154,10 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
             .type = over ? EVENT_KILL : EVENT_STOP,
             .at = now,
             .stop = over ? STOP_FINISHED : stop_wanted(job, &live, now),
-            .stop_replica = live.not_up,
+            .stop_replica = -1,
         };
+        if (stop.stop == STOP_NOT_READY)
+            stop.stop_replica = live.not_up;
         if (stop.stop != STOP_NONE)
             events_add(out, &stop);
         else

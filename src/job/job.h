@@ -10,9 +10,9 @@
  *                  event is in the journal and applied, the engine carries it out. After its own
  *                  events are applied, job_decide() has nothing more to say at the same time.
  *
- * A job is thus its journal: replaying the events gives the same state. Rules of what ends a job and
- * what counts as its first failure are in decide.c and cause.c; how it is told, in verdict.c and the
- * status views.
+ * A job is thus its journal: replaying the events gives the same state. What ends a job is in
+ * decide.c and completion.c, what counts as its first failure in cause.c; how it is told, in
+ * verdict.c and the status views.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -97,8 +97,12 @@ enum stop_reason {
     STOP_NOT_READY,
     STOP_STALLED,
     STOP_CANCEL,
-    STOP_LOST
+    STOP_LOST,
+    STOP_COMPLETED /* enough replicas have succeeded, by the file's own rule */
 };
+
+/* Whether a replica of a gang has answered. */
+enum gate_state { GATE_CLOSED, GATE_ASKED, GATE_UP };
 
 struct cause { /* the first failure; replica and rank are -1 for a job-level cause */
     enum cause_kind kind;
@@ -121,10 +125,15 @@ struct job {
     struct proc *procs; /* plan->n_processes */
     uint32_t n_pending, n_starting, n_running, n_ended;
 
+    bool gated;             /* no command starts before every replica has answered */
+    enum gate_state *gates; /* if so: plan->n_replicas of them; else NULL */
+    uint32_t n_up;
+    bool counted; /* some role says how many failures or successes end the job */
+
     struct launch *launches; /* in order of appearance */
     uint32_t n_launches;
 
-    int32_t first_failed; /* process whose own failure came first, -1 = none */
+    int32_t first_failed; /* process whose own failure came first, tolerated or not; -1 = none */
     enum stop_reason stop;
     int32_t stop_replica; /* STOP_NOT_READY: who */
     int cancel_signal;
@@ -140,6 +149,7 @@ struct job {
 /* --- outside in ------------------------------------------------------------------------------- */
 
 enum obs_kind {
+    OBS_OPENED,
     OBS_STARTED,
     OBS_SPAWN_FAILED,
     OBS_EXITED,
@@ -153,7 +163,7 @@ struct observation {
     enum obs_kind kind;
     ns_t at;
     uint32_t process;               /* STARTED, SPAWN_FAILED, EXITED */
-    uint32_t replica, launch, rank; /* RANK_*; launch counts from 1 */
+    uint32_t replica, launch, rank; /* RANK_*, OPENED (replica); launch counts from 1 */
     uint32_t size;                  /* RANK_STARTED */
     bool forwarded;
     const char *log;
@@ -165,6 +175,8 @@ struct observation {
 
 enum event_type {
     EVENT_CREATED,
+    EVENT_OPEN, /* decision: make this replica, without a command */
+    EVENT_OPENED,
     EVENT_START, /* decision: start this process */
     EVENT_STARTED,
     EVENT_START_FAILED,
@@ -227,11 +239,27 @@ static inline const struct launch *job_last_launch(const struct job *job)
     return job->n_launches ? &job->launches[job->n_launches - 1] : NULL;
 }
 
-bool ending_ok(const struct ending *e);       /* exit code 0 */
+bool ending_ok(const struct ending *e); /* exit code 0 */
+bool ending_is_ours(
+    const struct ending *e); /* Muster could not prepare it; no command is to blame */
 int ending_exit_code(const struct ending *e); /* as a shell would give it; 127/126 for exec */
 
-/* The first failure as things stand (cause.c); also before the job has ended. */
+/* What ended the job, or will, by the counts of its roles (completion.c). */
+struct trigger {
+    enum outcome outcome; /* OUTCOME_NONE, OUTCOME_FAILED or OUTCOME_SUCCEEDED */
+    int32_t replica;      /* the one that made the count full, -1 = none */
+    uint32_t count;       /* so many of its role had ended that way */
+    ns_t at;
+};
+struct trigger job_trigger(const struct job *job);
+
+/* The first failure as things stand (cause.c); also before the job has ended. CAUSE_NONE where the
+ * job's own rule tolerates what failed. */
 struct cause job_cause(const struct job *job);
+/* The same, tolerated or not: CAUSE_NONE if every process that has ended did so with 0. */
+struct cause job_first_failure(const struct job *job);
+/* The replica because of which the others were stopped, -1 = none. */
+int32_t job_stopped_by(const struct job *job);
 
 /* Outcome of a process, a rank or a whole replica, given the cause. */
 enum outcome job_proc_outcome(const struct job *job, uint32_t process);

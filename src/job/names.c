@@ -37,6 +37,8 @@ const char *event_type_name(enum event_type t)
 {
     static const char *const names[] = {
         [EVENT_CREATED] = "created",
+        [EVENT_OPEN] = "open",
+        [EVENT_OPENED] = "opened",
         [EVENT_START] = "start",
         [EVENT_STARTED] = "started",
         [EVENT_START_FAILED] = "start-failed",

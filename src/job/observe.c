@@ -28,7 +28,16 @@ static bool proc_is_new(const struct job *job, const struct observation *o)
     enum proc_state s = job->procs[o->process].state;
     if (o->kind == OBS_STARTED)
         return s == PROC_STARTING;
+    /* a replica of a gang may fail to come up before any of its processes was started */
+    if (o->kind == OBS_SPAWN_FAILED && s == PROC_PENDING && job->gated)
+        return job->gates[job->plan->processes[o->process].replica] == GATE_ASKED;
     return s == PROC_STARTING || s == PROC_RUNNING;
+}
+
+static bool opening_is_new(const struct job *job, const struct observation *o)
+{
+    return job->gated && o->replica < job->plan->n_replicas &&
+           job->gates[o->replica] == GATE_ASKED && job->phase != JOB_ENDED;
 }
 
 static const struct rank *rank_find(const struct job *job, const struct observation *o)
@@ -54,6 +63,7 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
 void job_observe(const struct job *job, const struct observation *o, struct events *out)
 {
     static const enum event_type types[] = {
+        [OBS_OPENED] = EVENT_OPENED,
         [OBS_STARTED] = EVENT_STARTED,
         [OBS_SPAWN_FAILED] = EVENT_START_FAILED,
         [OBS_EXITED] = EVENT_EXITED,
@@ -65,6 +75,9 @@ void job_observe(const struct job *job, const struct observation *o, struct even
     bool fresh = false;
 
     switch (o->kind) {
+    case OBS_OPENED:
+        fresh = opening_is_new(job, o);
+        break;
     case OBS_STARTED:
     case OBS_SPAWN_FAILED:
     case OBS_EXITED:

@@ -66,13 +66,6 @@ static void cause(const struct job *job, const struct report_context *ctx, struc
     json_end(j);
 }
 
-static const char *because_of(const struct job *job, enum outcome o)
-{
-    if (o != OUTCOME_STOPPED || job->cause.replica < 0)
-        return NULL;
-    return job->plan->replicas[job->cause.replica].name;
-}
-
 static void replica_logs(const struct job *job, const struct replica *r, struct json *j)
 {
     json_key(j, "logs");
@@ -93,6 +86,8 @@ static void replica_logs(const struct job *job, const struct replica *r, struct 
 
 static void replicas(const struct job *job, struct json *j)
 {
+    int32_t by = job_stopped_by(job);
+
     json_array(j);
     for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
         const struct replica *r = &job->plan->replicas[i];
@@ -105,7 +100,8 @@ static void replicas(const struct job *job, struct json *j)
         json_kv_int(j, "restarts", 0);
         json_kv_str(j, "outcome", outcome_name(v.outcome));
         kv_code(j, v.exit_code, v.signal);
-        json_kv_str(j, "stopped_because_of", because_of(job, v.outcome));
+        json_kv_str(j, "stopped_because_of",
+                    v.outcome == OUTCOME_STOPPED && by >= 0 ? job->plan->replicas[by].name : NULL);
         kv_time(j, "started", v.started);
         kv_time(j, "ended", v.ended);
         replica_logs(job, r, j);

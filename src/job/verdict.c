@@ -151,11 +151,52 @@ static void add_count(struct strbuf *out, uint32_t n, const char *one)
     strbuf_addf(out, "%u %s%s", n, one, n == 1 ? "" : "s");
 }
 
+struct tally {
+    uint32_t total, failed, stopped; /* replicas with a command of their own */
+};
+
+static struct tally count_replicas(const struct job *job)
+{
+    struct tally n = {0};
+
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
+        enum outcome o = job_replica(job, i).outcome;
+        n.total++;
+        n.failed += o == OUTCOME_FAILED;
+        n.stopped += o == OUTCOME_STOPPED;
+    }
+    return n;
+}
+
+/* A success that only the file's own counts make one. False: it needs no such words. */
+static bool add_success_by_rule(const struct job *job, struct strbuf *out)
+{
+    if (!job->counted)
+        return false;
+    struct tally n = count_replicas(job);
+    struct trigger t = job_trigger(job);
+    struct cause first = job_first_failure(job);
+    if (n.failed == 0 && (n.stopped == 0 || t.replica < 0))
+        return false;
+    strbuf_addstr(out, "succeeded by its rule");
+    if (n.failed == 0)
+        strbuf_addf(out, ": %s ended with 0", job->plan->replicas[t.replica].name);
+    else if (n.failed == 1)
+        strbuf_addstr(out, " although ");
+    else
+        strbuf_addf(out, " although %u of %u replicas failed, first ", n.failed, n.total);
+    if (n.failed > 0)
+        verdict_cause(job, &first, out);
+    return true;
+}
+
 static void add_success(const struct job *job, struct strbuf *out)
 {
     const struct launch *l = job_last_launch(job);
     uint32_t ranks = l ? l->size : 0;
 
+    if (add_success_by_rule(job, out))
+        return;
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
         ranks += job->plan->processes[i].rank >= 0;
     strbuf_addstr(out, "succeeded: ");
@@ -184,6 +225,16 @@ const char *verdict_aside(const struct job *job)
     return "";
 }
 
+void verdict_rule(const struct job *job, struct strbuf *out)
+{
+    if (!job->counted || job->cause.process < 0)
+        return;
+    struct trigger t = job_trigger(job);
+    if (t.replica >= 0 && t.replica != job->cause.replica)
+        strbuf_addf(out, "; its rule ended the job when %s failed",
+                    job->plan->replicas[t.replica].name);
+}
+
 void verdict_sentence(const struct job *job, struct strbuf *out)
 {
     char text[DURATION_TEXT];
@@ -200,4 +251,5 @@ void verdict_sentence(const struct job *job, struct strbuf *out)
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
     }
     strbuf_addstr(out, verdict_aside(job));
+    verdict_rule(job, out);
 }

@@ -14,6 +14,9 @@ void verdict_sentence(const struct job *job, struct strbuf *out);
 /* "; mpirun ended with 0 all the same": what the launcher made of it, where that differs. Or "". */
 const char *verdict_aside(const struct job *job);
 
+/* "; its rule ended the job when worker-1 failed": where the first failure alone did not. Or nothing. */
+void verdict_rule(const struct job *job, struct strbuf *out);
+
 /* "ranks 0-2, 4 and launcher-0": who was stopped because of the cause; nothing if nobody was. */
 void verdict_stopped(const struct job *job, struct strbuf *out);
 

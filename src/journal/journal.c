@@ -60,7 +60,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         [STOP_NONE] = NULL,         [STOP_FINISHED] = "finished",
         [STOP_FAILURE] = "failure", [STOP_NOT_READY] = "not-ready",
         [STOP_STALLED] = "stalled", [STOP_CANCEL] = "cancel",
-        [STOP_LOST] = "lost",
+        [STOP_LOST] = "lost",       [STOP_COMPLETED] = "completed",
     };
     struct json j = JSON_COMPACT(&jn->batch);
 
@@ -72,6 +72,10 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         json_kv_int(&j, "version", 1);
         json_kv_str(&j, "job", job->plan->spec->name);
         json_kv_int(&j, "processes", job->plan->n_processes);
+        break;
+    case EVENT_OPEN:
+    case EVENT_OPENED:
+        json_kv_int(&j, "replica", ev->replica);
         break;
     case EVENT_START:
     case EVENT_STARTED:

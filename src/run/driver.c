@@ -87,6 +87,9 @@ static void carry_out(struct driver *d, const struct event *ev)
     const struct engine_ops *ops = d->engine->ops;
 
     switch (ev->type) {
+    case EVENT_OPEN:
+        ops->open(d->engine, ev->replica);
+        break;
     case EVENT_START:
         ops->start(d->engine, ev->process);
         break;

@@ -128,6 +128,27 @@ static void local_start(struct engine *en, uint32_t process)
     flush(lo); /* the shim begins while we go on with the next */
 }
 
+/* The replica with what its first process will find there, for agents that come before it. */
+static void local_open_replica(struct engine *en, uint32_t replica)
+{
+    struct local *lo = (struct local *)en;
+    const struct replica *r = &lo->plan->replicas[replica];
+    size_t at = wire_frame_begin(&lo->out, WIRE_SPAWN);
+
+    lo->scratch = arena_new();
+    wire_put_u32(&lo->out, r->first_process);
+    wire_put_u32(&lo->out, replica);
+    wire_put_u32(&lo->out, SPAWN_OPEN);
+    wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(&lo->out, "");
+    wire_put_strs(&lo->out, NULL);
+    put_environment(lo, r->first_process);
+    wire_frame_end(&lo->out, at);
+    arena_free(lo->scratch);
+    lo->scratch = NULL;
+    flush(lo);
+}
+
 /* An mpirun that is the launcher itself passes USR1 and USR2 on to its ranks: they must not get them
  * twice. */
 static void local_signal(struct engine *en, int sig)
@@ -194,6 +215,11 @@ static bool read_observation(enum wire_type type, struct wire_reader *r, struct 
     uint32_t status, known;
 
     switch (type) {
+    case WIRE_OPENED:
+        o->kind = OBS_OPENED;
+        o->replica = wire_get_u32(r);
+        o->at = wire_get_i64(r);
+        break;
     case WIRE_STARTED:
         o->kind = OBS_STARTED;
         o->process = wire_get_u32(r);
@@ -441,6 +467,7 @@ static void local_free(struct engine *en)
 
 static const struct engine_ops local_ops = {
     .name = "local",
+    .open = local_open_replica,
     .start = local_start,
     .signal = local_signal,
     .kill = local_kill,

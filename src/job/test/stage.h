@@ -1,0 +1,222 @@
+/* stage.h - jobs for tests of the job core, built from a line of text, and a way to play them.
+ *
+ * Cast: "master 1 1 1, worker 2 -1 -1" is two roles with replicas, min_failed and min_succeeded. A
+ * fourth number gives processes per replica.
+ * Play: words "worker-0=3@5" (ended with code 3 at second 5), "worker-0=s9@5" (by signal 9),
+ * "worker-0.1=0@5" (its second process), "worker-0=!@5" (could not be prepared), "cancel@5",
+ * "lost@5". Words joined by '+' arrive in one turn. Everybody that was stopped ends by SIGTERM.
+ */
+#ifndef JOB_TEST_STAGE_H
+#define JOB_TEST_STAGE_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/tap.h"
+#include "job/job.h"
+
+struct stage {
+    struct arena *a;
+    struct job_spec spec;
+    struct facts facts;
+    struct plan plan;
+    struct job *job;
+    char decisions[256]; /* letters: o open, s start, T stop, K kill, E end */
+};
+
+static const char *const stage_argv[] = {"./train", NULL};
+
+static void stage_add_role(struct stage *st, struct role *role, struct replica *replicas,
+                           struct process *processes)
+{
+    for (int32_t i = 0; i < role->replicas; i++) {
+        struct replica *r = &replicas[st->plan.n_replicas];
+        *r = (struct replica){
+            .id = st->plan.n_replicas++,
+            .name = arena_printf(st->a, "%s-%d", role->name, i),
+            .role = role,
+            .role_index = (uint32_t)(role - st->spec.roles),
+            .index = i,
+            .host = arena_printf(st->a, "%s-host-%d", role->name, i),
+            .address = arena_printf(st->a, "127.1.0.%u", st->plan.n_replicas + 1),
+            .first_process = st->plan.n_processes,
+            .n_processes = (uint32_t)role->slots,
+        };
+        for (int32_t k = 0; k < role->slots; k++) {
+            struct process *p = &processes[st->plan.n_processes];
+            *p = (struct process){.id = st->plan.n_processes++,
+                                  .replica = r->id,
+                                  .slot = k,
+                                  .rank = -1,
+                                  .argv = stage_argv,
+                                  .log = "x.log"};
+        }
+    }
+}
+
+static void stage_cast(struct stage *st, const char *cast, const char *dialect)
+{
+    struct role *roles;
+    struct replica *replicas;
+    struct process *processes;
+
+    *st = (struct stage){.a = arena_new()};
+    roles = ARENA_ARRAY(st->a, struct role, 8);
+    replicas = ARENA_ARRAY(st->a, struct replica, 64);
+    processes = ARENA_ARRAY(st->a, struct process, 64);
+    st->spec = (struct job_spec){.name = "j", .dialect = dialect, .roles = roles};
+    st->facts = (struct facts){.run_id = "id", .run_dir = "/r", .isolation = "names"};
+    st->plan = (struct plan){.spec = &st->spec,
+                             .facts = &st->facts,
+                             .replicas = replicas,
+                             .processes = processes,
+                             .launcher = -1,
+                             .world = -1};
+    for (const char *p = cast; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 2 : NULL) {
+        struct role *role = &roles[st->spec.n_roles++];
+        char name[32];
+        *role = (struct role){.slots = 1, .res = RESOURCES_UNSET, .grace_s = -1};
+        (void)sscanf(p, "%31[a-z] %d %d %d %d", name, &role->replicas, &role->min_failed,
+                     &role->min_succeeded, &role->slots);
+        role->name = arena_strdup(st->a, name);
+        stage_add_role(st, role, replicas, processes);
+    }
+}
+
+static void stage_apply(struct stage *st, const struct events *es)
+{
+    static const char letter[] = {[EVENT_OPEN] = 'o',
+                                  [EVENT_START] = 's',
+                                  [EVENT_STOP] = 'T',
+                                  [EVENT_KILL] = 'K',
+                                  [EVENT_ENDED] = 'E'};
+
+    for (size_t i = 0; i < es->n; i++) {
+        size_t n = strlen(st->decisions), t = es->v[i].type;
+        if (t < sizeof(letter) && letter[t] && n + 1 < sizeof(st->decisions))
+            st->decisions[n] = letter[t];
+        job_apply(st->job, &es->v[i]);
+    }
+}
+
+static size_t stage_report(struct stage *st, const struct observation *o)
+{
+    struct events es = {0};
+
+    job_observe(st->job, o, &es);
+    stage_apply(st, &es);
+    size_t n = es.n;
+    events_release(&es);
+    return n;
+}
+
+static void stage_decide(struct stage *st, ns_t now)
+{
+    for (bool idle = false; !idle;) {
+        struct events es = {0};
+        job_decide(st->job, now, &es);
+        stage_apply(st, &es);
+        idle = es.n == 0;
+        events_release(&es);
+    }
+}
+
+/* Everything that the engine was asked to start has started, at second 1. */
+static void stage_begin(struct stage *st)
+{
+    static const struct job_rules rules = {
+        .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
+
+    st->job = job_new(&st->plan, &rules);
+    job_apply(st->job, &(struct event){.type = EVENT_CREATED, .at = NS_PER_S});
+    stage_decide(st, NS_PER_S);
+    for (uint32_t i = 0; i < st->plan.n_replicas; i++)
+        (void)stage_report(st,
+                           &(struct observation){.kind = OBS_OPENED, .replica = i, .at = NS_PER_S});
+    stage_decide(st, NS_PER_S);
+    for (uint32_t i = 0; i < st->plan.n_processes; i++)
+        (void)stage_report(
+            st, &(struct observation){.kind = OBS_STARTED, .process = i, .at = NS_PER_S});
+}
+
+static uint32_t stage_process(const struct stage *st, const char *word)
+{
+    size_t n = strcspn(word, ".=");
+
+    for (uint32_t i = 0; i < st->plan.n_replicas; i++)
+        if (strncmp(st->plan.replicas[i].name, word, n) == 0 &&
+            st->plan.replicas[i].name[n] == '\0')
+            return st->plan.replicas[i].first_process +
+                   (word[n] == '.' ? (uint32_t)atoi(word + n + 1) : 0);
+    abort();
+}
+
+static struct observation stage_word(const struct stage *st, const char *word)
+{
+    const char *how = strchr(word, '=');
+    struct observation o = {.kind = OBS_EXITED, .at = atoi(strchr(word, '@') + 1) * NS_PER_S};
+
+    if (strncmp(word, "cancel", 6) == 0 || strncmp(word, "lost", 4) == 0) {
+        o.kind = *word == 'c' ? OBS_CANCEL : OBS_LOST;
+        o.signal = SIGINT;
+        return o;
+    }
+    o.process = stage_process(st, word);
+    o.end = (struct ending){.known = true, .max_rss = -1};
+    if (how[1] == '!') {
+        o.kind = OBS_SPAWN_FAILED;
+        o.end.exec_errno = -EPERM;
+        (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "chdir /x");
+    } else if (how[1] == 's') {
+        o.end.signal = atoi(how + 2);
+        o.end.code = -1;
+    } else {
+        o.end.code = atoi(how + 1);
+    }
+    return o;
+}
+
+/* Those that were asked to end do so, a second later. */
+static void stage_stop_all(struct stage *st, ns_t at)
+{
+    for (uint32_t i = 0; i < st->plan.n_processes; i++)
+        (void)stage_report(
+            st, &(struct observation){
+                    .kind = OBS_EXITED,
+                    .process = i,
+                    .at = at,
+                    .end = {.known = true, .code = -1, .signal = SIGTERM, .max_rss = -1}});
+    stage_decide(st, at);
+}
+
+static void stage_play(struct stage *st, const char *play)
+{
+    char text[512], *save = NULL;
+    ns_t now = NS_PER_S;
+
+    (void)snprintf(text, sizeof(text), "%s", play);
+    for (char *turn = strtok_r(text, " ", &save); turn; turn = strtok_r(NULL, " ", &save)) {
+        char *inner = NULL;
+        for (char *w = strtok_r(turn, "+", &inner); w; w = strtok_r(NULL, "+", &inner)) {
+            struct observation o = stage_word(st, w);
+            (void)stage_report(st, &o);
+            now = o.at > now ? o.at : now;
+        }
+        stage_decide(st, now);
+    }
+    if (st->job->stop != STOP_NONE && st->job->phase != JOB_ENDED)
+        stage_stop_all(st, now + NS_PER_S);
+}
+
+static void stage_free(struct stage *st)
+{
+    job_free(st->job);
+    arena_free(st->a);
+}
+
+#endif
