@@ -6,6 +6,7 @@
 
 #include "base/signame.h"
 #include "job/report.h"
+#include "job/status.h"
 #include "job/status_t9k.h"
 #include "job/verdict.h"
 
@@ -146,10 +147,23 @@ static void ranks(const struct job *job, struct json *j)
 
 static void status(const struct job *job, struct json *j)
 {
-    if (strcmp(job->plan->spec->dialect, "t9k-mpi") == 0) {
-        status_t9k(job, j);
-        return;
-    }
+    static const struct {
+        const char *dialect;
+        void (*write)(const struct job *, struct json *);
+    } views[] = {
+        {"t9k-mpi", status_t9k},
+        {"openpai-v1", status_openpai},
+        {"openpai-v2", status_openpai},
+        {"azureml-preview", status_azureml},
+        {"azureml", status_azureml},
+        {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
+    };
+
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+        if (strcmp(job->plan->spec->dialect, views[i].dialect) == 0) {
+            views[i].write(job, j);
+            return;
+        }
     json_object(j);
     json_kv_str(j, "phase",
                 job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_phase_name(job->phase));

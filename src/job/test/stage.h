@@ -25,17 +25,19 @@ struct stage {
     struct job_spec spec;
     struct facts facts;
     struct plan plan;
+    struct role *roles; /* those of spec and plan, for a test to change */
+    struct replica *replicas;
+    struct process *processes;
     struct job *job;
     char decisions[256]; /* letters: o open, s start, T stop, K kill, E end */
 };
 
 static const char *const stage_argv[] = {"./train", NULL};
 
-static void stage_add_role(struct stage *st, struct role *role, struct replica *replicas,
-                           struct process *processes)
+static void stage_add_role(struct stage *st, struct role *role)
 {
     for (int32_t i = 0; i < role->replicas; i++) {
-        struct replica *r = &replicas[st->plan.n_replicas];
+        struct replica *r = &st->replicas[st->plan.n_replicas];
         *r = (struct replica){
             .id = st->plan.n_replicas++,
             .name = arena_printf(st->a, "%s-%d", role->name, i),
@@ -48,7 +50,7 @@ static void stage_add_role(struct stage *st, struct role *role, struct replica *
             .n_processes = (uint32_t)role->slots,
         };
         for (int32_t k = 0; k < role->slots; k++) {
-            struct process *p = &processes[st->plan.n_processes];
+            struct process *p = &st->processes[st->plan.n_processes];
             *p = (struct process){.id = st->plan.n_processes++,
                                   .replica = r->id,
                                   .slot = k,
@@ -61,30 +63,26 @@ static void stage_add_role(struct stage *st, struct role *role, struct replica *
 
 static void stage_cast(struct stage *st, const char *cast, const char *dialect)
 {
-    struct role *roles;
-    struct replica *replicas;
-    struct process *processes;
-
     *st = (struct stage){.a = arena_new()};
-    roles = ARENA_ARRAY(st->a, struct role, 8);
-    replicas = ARENA_ARRAY(st->a, struct replica, 64);
-    processes = ARENA_ARRAY(st->a, struct process, 64);
-    st->spec = (struct job_spec){.name = "j", .dialect = dialect, .roles = roles};
+    st->roles = ARENA_ARRAY(st->a, struct role, 8);
+    st->replicas = ARENA_ARRAY(st->a, struct replica, 64);
+    st->processes = ARENA_ARRAY(st->a, struct process, 64);
+    st->spec = (struct job_spec){.name = "j", .dialect = dialect, .roles = st->roles};
     st->facts = (struct facts){.run_id = "id", .run_dir = "/r", .isolation = "names"};
     st->plan = (struct plan){.spec = &st->spec,
                              .facts = &st->facts,
-                             .replicas = replicas,
-                             .processes = processes,
+                             .replicas = st->replicas,
+                             .processes = st->processes,
                              .launcher = -1,
                              .world = -1};
     for (const char *p = cast; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 2 : NULL) {
-        struct role *role = &roles[st->spec.n_roles++];
+        struct role *role = &st->roles[st->spec.n_roles++];
         char name[32];
         *role = (struct role){.slots = 1, .res = RESOURCES_UNSET, .grace_s = -1};
         (void)sscanf(p, "%31[a-z] %d %d %d %d", name, &role->replicas, &role->min_failed,
                      &role->min_succeeded, &role->slots);
         role->name = arena_strdup(st->a, name);
-        stage_add_role(st, role, replicas, processes);
+        stage_add_role(st, role);
     }
 }
 

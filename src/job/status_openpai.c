@@ -1,0 +1,278 @@
+/* status_openpai.c - a job as OpenPAI's REST server shows it.
+ *
+ * Exit codes are the commands' own: OpenPAI's table of causes, which it finds by looking through the
+ * log, is not applied. Negative ones are those of its controller: what was stopped has -220, what was
+ * cancelled -210. There are no retries here, and no virtual cluster, user or GPUs to tell of.
+ */
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "job/status.h"
+
+enum { /* codes of OpenPAI's own */
+    PAI_STOP_REQUESTED = -210,
+    PAI_ATTEMPT_COMPLETED = -220,
+    PAI_NODE_LOST = -1001,
+    PAI_OUT_OF_MEMORY = -1200,
+    PAI_GANG_TIMEOUT = 251,
+};
+
+static int version(const struct job *job)
+{
+    return job->plan->spec->pai ? job->plan->spec->pai->version : 2;
+}
+
+static void kv_ms(struct json *j, const char *key, ns_t at)
+{
+    if (at)
+        json_kv_int(j, key, at / NS_PER_MS);
+    else
+        json_kv_null(j, key);
+}
+
+/* --- states ------------------------------------------------------------------------------------ */
+
+static const char *state_of_code(int code)
+{
+    if (code == 0)
+        return "SUCCEEDED";
+    return code == PAI_STOP_REQUESTED || code == PAI_ATTEMPT_COMPLETED ? "STOPPED" : "FAILED";
+}
+
+static int code_of_cause(const struct cause *c)
+{
+    switch (c->kind) {
+    case CAUSE_NONE:
+        return 0;
+    case CAUSE_CANCELLED:
+        return PAI_STOP_REQUESTED;
+    case CAUSE_LOST:
+        return PAI_NODE_LOST;
+    case CAUSE_NOT_READY:
+        return PAI_GANG_TIMEOUT;
+    case CAUSE_OOM:
+        return PAI_OUT_OF_MEMORY;
+    default:
+        return c->exit_code;
+    }
+}
+
+/* OpenPAI gives the job the status of the task that made the count full; its code is that one's. */
+static int job_code(const struct job *job)
+{
+    struct trigger t = job_trigger(job);
+
+    if (t.outcome == OUTCOME_FAILED && t.replica != job->cause.replica) {
+        struct replica_view v = job_replica(job, (uint32_t)t.replica);
+        return v.signal ? 128 + v.signal : v.exit_code;
+    }
+    return code_of_cause(&job->cause);
+}
+
+static const char *job_state(const struct job *job)
+{
+    if (job->phase == JOB_ENDED)
+        return state_of_code(job_code(job));
+    if (job->stop == STOP_CANCEL)
+        return "STOPPING";
+    return job->running_at || job->n_running + job->n_ended > 0 ? "RUNNING" : "WAITING";
+}
+
+/* What each kind of code says about who is to blame. */
+static const char *exit_type(int code)
+{
+    static const struct {
+        int from, to;
+        const char *type;
+    } types[] = {
+        {0, 0, "USER_SUCCESS"},
+        {PAI_ATTEMPT_COMPLETED, PAI_STOP_REQUESTED, "USER_STOP"},
+        {PAI_NODE_LOST, PAI_NODE_LOST, "PLATFORM_FAILURE"},
+        {PAI_OUT_OF_MEMORY, PAI_OUT_OF_MEMORY, "USER_FAILURE"},
+        {130, 131, "PLATFORM_FAILURE"},
+        {132, 132, "USER_FAILURE"},
+        {135, 136, "USER_FAILURE"},
+        {137, 137, "PLATFORM_FAILURE"},
+        {141, 141, "USER_FAILURE"},
+        {143, 143, "PLATFORM_FAILURE"},
+        {PAI_GANG_TIMEOUT, PAI_GANG_TIMEOUT, "RESOURCE_ALLOCATION_TIMEOUT"},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (code >= types[i].from && code <= types[i].to)
+            return types[i].type;
+    return "UNKNOWN_FAILURE";
+}
+
+/* --- tasks ------------------------------------------------------------------------------------- */
+
+static bool task_code(const struct job *job, const struct replica_view *v, int *ret)
+{
+    bool over = job->phase == JOB_ENDED || v->state == PROC_ENDED;
+
+    if (!over)
+        return false;
+    switch (v->outcome) {
+    case OUTCOME_SUCCEEDED:
+        *ret = 0;
+        return true;
+    case OUTCOME_FAILED:
+        *ret = v->signal ? 128 + v->signal : v->exit_code >= 0 ? v->exit_code : 128 + 9;
+        return true;
+    default:
+        *ret = job->stop == STOP_CANCEL ? PAI_STOP_REQUESTED : PAI_ATTEMPT_COMPLETED;
+        return true;
+    }
+}
+
+static const char *task_state(const struct job *job, const struct replica_view *v)
+{
+    int code;
+
+    if (task_code(job, v, &code))
+        return state_of_code(code);
+    return v->state == PROC_RUNNING ? "RUNNING" : "WAITING";
+}
+
+static void kv_task_code(const struct job *job, const struct replica_view *v, struct json *j)
+{
+    int code;
+
+    if (task_code(job, v, &code))
+        json_kv_int(j, "containerExitCode", code);
+    else
+        json_kv_null(j, "containerExitCode");
+}
+
+static void task(const struct job *job, const struct replica *r, struct arena *a, struct json *j)
+{
+    struct replica_view v = job_replica(job, r->id);
+    const struct process *p = &job->plan->processes[r->first_process];
+    const char *state = task_state(job, &v);
+
+    json_object(j);
+    json_kv_int(j, "taskIndex", r->index);
+    json_kv_str(j, "taskState", state);
+    json_kv_str(j, "containerId", r->host);
+    json_kv_str(j, "containerIp", r->address);
+    json_key(j, "containerPorts");
+    json_object(j);
+    for (size_t i = 0; i < r->n_ports; i++)
+        json_kv_str(j, r->ports[i].label, plan_port_text(a, &r->ports[i]));
+    json_end(j);
+    json_kv_null(j, "containerGpus");
+    json_kv_str(j, "containerLog",
+                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir, p->log) : NULL);
+    kv_task_code(job, &v, j);
+    json_kv_int(j, "retries", 0);
+    if (version(job) >= 2) {
+        json_kv_str(j, "containerNodeName", r->host);
+        json_kv_int(j, "accountableRetries", 0);
+        kv_ms(j, "createdTime", job->created);
+        kv_ms(j, "launchedTime", v.started);
+        kv_ms(j, "completedTime", v.ended);
+        json_kv_int(j, "attemptId", 0);
+        json_kv_str(j, "attemptState", state);
+    }
+    json_end(j);
+}
+
+static void task_roles(const struct job *job, struct json *j)
+{
+    const struct job_spec *spec = job->plan->spec;
+    auto_arena struct arena *a = arena_new();
+
+    json_object(j);
+    for (size_t k = 0; k < spec->n_roles; k++) {
+        json_key(j, spec->roles[k].name);
+        json_object(j);
+        json_key(j, "taskRoleStatus");
+        json_object(j);
+        json_kv_str(j, "name", spec->roles[k].name);
+        json_end(j);
+        json_key(j, "taskStatuses");
+        json_array(j);
+        for (uint32_t i = 0; i < job->plan->n_replicas; i++)
+            if (job->plan->replicas[i].role_index == k)
+                task(job, &job->plan->replicas[i], a, j);
+        json_end(j);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+/* --- the job ----------------------------------------------------------------------------------- */
+
+/* Whose ending ended the job, and by which count. */
+static void trigger(const struct job *job, struct json *j)
+{
+    struct trigger t = job_trigger(job);
+    const struct replica *r = t.replica >= 0 ? &job->plan->replicas[t.replica] : NULL;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (r) {
+        const char *word = t.outcome == OUTCOME_FAILED ? "Failed" : "Succeeded";
+        strbuf_addf(&text, "%sTaskCount %u has reached Min%sTaskCount %u in the TaskRole", word,
+                    t.count, word, t.count);
+    }
+    json_kv_str(j, "appExitTriggerMessage", r ? text.buf : NULL);
+    json_kv_str(j, "appExitTriggerTaskRoleName", r ? r->role->name : NULL);
+    if (r)
+        json_kv_int(j, "appExitTriggerTaskIndex", r->index);
+    else
+        json_kv_null(j, "appExitTriggerTaskIndex");
+}
+
+static void retry_details(struct json *j)
+{
+    json_key(j, "retryDetails");
+    json_object(j);
+    json_kv_int(j, "user", 0);
+    json_kv_int(j, "platform", 0);
+    json_kv_int(j, "resource", 0);
+    json_end(j);
+}
+
+/* What a list of jobs shows of one; also the first keys of its details. */
+static void summary(const struct job *job, struct json *j)
+{
+    json_kv_str(j, "state", job_state(job));
+    json_kv_str(j, "executionType", job->stop == STOP_CANCEL ? "STOP" : "START");
+    json_kv_int(j, "retries", 0);
+    if (version(job) >= 2)
+        retry_details(j);
+    kv_ms(j, "createdTime", job->created);
+    kv_ms(j, "launchedTime", job->running_at);
+    kv_ms(j, "completedTime", job->ended);
+    if (job->phase == JOB_ENDED)
+        json_kv_int(j, "appExitCode", job_code(job));
+    else
+        json_kv_null(j, "appExitCode");
+}
+
+void status_openpai(const struct job *job, struct json *j)
+{
+    const struct job_spec *spec = job->plan->spec;
+
+    json_object(j);
+    json_kv_str(j, "name", spec->name);
+    summary(job, j);
+    json_kv_int(j, "totalTaskNumber", job->plan->n_replicas);
+    json_kv_int(j, "totalTaskRoleNumber", (int64_t)spec->n_roles);
+    json_key(j, "jobStatus");
+    json_object(j);
+    summary(job, j);
+    if (version(job) >= 2) {
+        json_kv_int(j, "attemptId", 0);
+        json_kv_str(j, "attemptState", job_state(job));
+    }
+    json_kv_str(j, "appId", job->plan->facts->run_id);
+    kv_ms(j, "appCreatedTime", job->created);
+    kv_ms(j, "appLaunchedTime", job->running_at);
+    kv_ms(j, "appCompletedTime", job->ended);
+    trigger(job, j);
+    json_kv_str(j, "appExitType", job->phase == JOB_ENDED ? exit_type(job_code(job)) : NULL);
+    json_end(j);
+    json_key(j, "taskRoles");
+    task_roles(job, j);
+    json_end(j);
+}

@@ -1,0 +1,240 @@
+/* status.c - the status views of the dialects, word for word. */
+#include "job/report.h"
+#include "job/status.h"
+#include "job/test/stage.h"
+
+typedef void (*view)(const struct job *, struct json *);
+
+static void written(const struct stage *st, view write, struct strbuf *out)
+{
+    struct json j = JSON_COMPACT(out);
+
+    strbuf_truncate(out, 0);
+    write(st->job, &j);
+}
+
+static void golden(const struct stage *st, view write, const char *want, const char *name)
+{
+    auto_strbuf struct strbuf got = STRBUF_INIT;
+
+    written(st, write, &got);
+    is_str(got.buf, want, "%s", name);
+}
+
+static void part(const struct stage *st, view write, const char *want, const char *name)
+{
+    auto_strbuf struct strbuf got = STRBUF_INIT;
+
+    written(st, write, &got);
+    has(got.buf, want, "%s", name);
+}
+
+/* --- OpenPAI ----------------------------------------------------------------------------------- */
+
+static const int http_numbers[] = {8000, 8001};
+static const struct plan_port ports[] = {{.label = "http", .numbers = http_numbers, .n = 2}};
+
+static void test_openpai_v1(void)
+{
+    static const struct pai_spec v1 = {.version = 1};
+    struct stage st;
+
+    stage_cast(&st, "master 1 1 1, worker 1 1 1", "openpai-v1");
+    st.spec.pai = &v1;
+    st.replicas[0].ports = ports;
+    st.replicas[0].n_ports = 1;
+    stage_begin(&st);
+    stage_play(&st, "master-0=0@3");
+    golden(&st, status_openpai,
+           "{\"name\":\"j\",\"state\":\"SUCCEEDED\",\"executionType\":\"START\",\"retries\":0,"
+           "\"createdTime\":1000,\"launchedTime\":1000,\"completedTime\":4000,\"appExitCode\":0,"
+           "\"totalTaskNumber\":2,\"totalTaskRoleNumber\":2,"
+           "\"jobStatus\":{\"state\":\"SUCCEEDED\",\"executionType\":\"START\",\"retries\":0,"
+           "\"createdTime\":1000,\"launchedTime\":1000,\"completedTime\":4000,\"appExitCode\":0,"
+           "\"appId\":\"id\",\"appCreatedTime\":1000,\"appLaunchedTime\":1000,"
+           "\"appCompletedTime\":4000,\"appExitTriggerMessage\":"
+           "\"SucceededTaskCount 1 has reached MinSucceededTaskCount 1 in the TaskRole\","
+           "\"appExitTriggerTaskRoleName\":\"master\",\"appExitTriggerTaskIndex\":0,"
+           "\"appExitType\":\"USER_SUCCESS\"},"
+           "\"taskRoles\":{\"master\":{\"taskRoleStatus\":{\"name\":\"master\"},"
+           "\"taskStatuses\":[{\"taskIndex\":0,\"taskState\":\"SUCCEEDED\","
+           "\"containerId\":\"master-host-0\",\"containerIp\":\"127.1.0.2\","
+           "\"containerPorts\":{\"http\":\"8000,8001\"},\"containerGpus\":null,"
+           "\"containerLog\":\"/r/logs/x.log\",\"containerExitCode\":0,\"retries\":0}]},"
+           "\"worker\":{\"taskRoleStatus\":{\"name\":\"worker\"},"
+           "\"taskStatuses\":[{\"taskIndex\":0,\"taskState\":\"STOPPED\","
+           "\"containerId\":\"worker-host-0\",\"containerIp\":\"127.1.0.3\",\"containerPorts\":{},"
+           "\"containerGpus\":null,\"containerLog\":\"/r/logs/x.log\",\"containerExitCode\":-220,"
+           "\"retries\":0}]}}}",
+           "3.7: OpenPAI v1: the master succeeds, the sleeping worker is STOPPED");
+    stage_free(&st);
+}
+
+/* One story, and a few words that have to be in the view. */
+static void story(const char *cast, const char *play, view write, const char *const *wants)
+{
+    struct stage st;
+
+    stage_cast(&st, cast, "any");
+    stage_begin(&st);
+    stage_play(&st, play);
+    for (; *wants; wants++) {
+        auto_strbuf struct strbuf name = STRBUF_INIT;
+        strbuf_addf(&name, "%s: %s: %s", cast, play, *wants);
+        part(&st, write, *wants, name.buf);
+    }
+    stage_free(&st);
+}
+
+static void test_openpai_v2(void)
+{
+    story("worker 1 1 1", "", status_openpai,
+          (const char *const[]){"\"state\":\"RUNNING\"", "\"taskState\":\"RUNNING\"",
+                                "\"completedTime\":null,\"appExitCode\":null",
+                                "\"appExitTriggerMessage\":null", "\"appExitType\":null",
+                                "\"containerExitCode\":null",
+                                "\"retryDetails\":{\"user\":0,\"platform\":0,\"resource\":0}",
+                                "\"attemptId\":0,\"attemptState\":\"RUNNING\"", NULL});
+    story("worker 3 2 1", "worker-1=3@2 worker-0=5@3", status_openpai,
+          (const char *const[]){
+              "\"state\":\"FAILED\"", "\"appExitCode\":5",
+              "\"FailedTaskCount 2 has reached MinFailedTaskCount 2 in the TaskRole\"",
+              "\"appExitTriggerTaskRoleName\":\"worker\",\"appExitTriggerTaskIndex\":0",
+              "\"taskIndex\":0,\"taskState\":\"FAILED\"", "\"taskIndex\":2,\"taskState\":\"STOPPED\"",
+              "\"appExitType\":\"UNKNOWN_FAILURE\"", "\"containerExitCode\":3", NULL});
+    story("worker 2 -1 -1", "worker-0=1@2 worker-1=s9@3", status_openpai,
+          (const char *const[]){"\"state\":\"SUCCEEDED\"", "\"appExitCode\":0",
+                                "\"appExitTriggerTaskRoleName\":null",
+                                "\"taskIndex\":0,\"taskState\":\"FAILED\"",
+                                "\"containerExitCode\":137", NULL});
+    story("worker 2 1 1", "cancel@2", status_openpai,
+          (const char *const[]){"\"state\":\"STOPPED\"", "\"executionType\":\"STOP\"",
+                                "\"appExitCode\":-210", "\"appExitType\":\"USER_STOP\"",
+                                "\"containerExitCode\":-210", NULL});
+    story("worker 2 1 1", "lost@2", status_openpai,
+          (const char *const[]){"\"state\":\"FAILED\"", "\"appExitCode\":-1001",
+                                "\"appExitType\":\"PLATFORM_FAILURE\"", NULL});
+}
+
+/* --- Azure ML ---------------------------------------------------------------------------------- */
+
+static void test_azureml(void)
+{
+    struct stage st;
+
+    stage_cast(&st, "worker 2 0 0", "azureml-preview");
+    st.spec.experiment = "tests";
+    st.spec.target = "gpu-cluster";
+    stage_begin(&st);
+    golden(&st, status_azureml,
+           "{\"name\":\"j\",\"experiment_name\":\"tests\",\"compute\":\"gpu-cluster\","
+           "\"status\":\"Running\",\"startTimeUtc\":\"1970-01-01T00:00:01.000Z\","
+           "\"endTimeUtc\":null,\"error\":null}",
+           "0.32: Azure ML: Running");
+    stage_play(&st, "worker-1=3@2");
+    golden(&st, status_azureml,
+           "{\"name\":\"j\",\"experiment_name\":\"tests\",\"compute\":\"gpu-cluster\","
+           "\"status\":\"Failed\",\"startTimeUtc\":\"1970-01-01T00:00:01.000Z\","
+           "\"endTimeUtc\":\"1970-01-01T00:00:03.000Z\",\"error\":{\"code\":\"UserError\","
+           "\"message\":\"worker-1 exited with code 3\"}}",
+           "0.32: Azure ML: Failed");
+    stage_free(&st);
+    story("worker 2 1 2, ps 1 1 -1", "worker-0=0@2 worker-1=0@2", status_azureml,
+          (const char *const[]){"\"status\":\"Completed\"", "\"error\":null", NULL});
+    story("worker 2 0 0", "cancel@2", status_azureml,
+          (const char *const[]){"\"status\":\"Canceled\"", "\"error\":null", NULL});
+    story("worker 2 0 0", "lost@2", status_azureml,
+          (const char *const[]){"\"status\":\"NotResponding\"", "\"code\":\"SystemError\"", NULL});
+    story("worker 2 0 0", "worker-0=!@2", status_azureml,
+          (const char *const[]){"\"status\":\"Failed\"", "\"code\":\"SystemError\"", NULL});
+}
+
+/* --- Kubeflow v1alpha1 ------------------------------------------------------------------------- */
+
+static void begin_mpi(struct stage *st)
+{
+    stage_cast(st, "launcher 1 0 0, worker 2 0 0", "kubeflow-mpi-v1alpha1");
+    st->plan.launcher = 0;
+    st->roles[0].kind = ROLE_LAUNCHER;
+    st->roles[1].kind = ROLE_HOST;
+    st->processes[1].argv = NULL;
+    st->processes[2].argv = NULL;
+    stage_begin(st);
+}
+
+static void launcher_starts(struct stage *st)
+{
+    stage_decide(st, 2 * NS_PER_S);
+    (void)stage_report(
+        st, &(struct observation){.kind = OBS_STARTED, .process = 0, .at = 2 * NS_PER_S});
+}
+
+static void test_kubeflow(void)
+{
+    struct stage st;
+
+    begin_mpi(&st);
+    golden(&st, status_kubeflow_v1alpha1, "{\"workerReplicas\":2}",
+           "Kubeflow v1alpha1: the workers are ready, the launcher is still to come");
+    launcher_starts(&st);
+    golden(&st, status_kubeflow_v1alpha1,
+           "{\"launcherStatus\":\"Active\",\"workerReplicas\":2,"
+           "\"startTime\":\"1970-01-01T00:00:02.000Z\"}",
+           "Kubeflow v1alpha1: Active");
+    stage_play(&st, "launcher-0=0@5");
+    golden(&st, status_kubeflow_v1alpha1,
+           "{\"launcherStatus\":\"Succeeded\",\"workerReplicas\":0,"
+           "\"startTime\":\"1970-01-01T00:00:02.000Z\","
+           "\"completionTime\":\"1970-01-01T00:00:05.000Z\"}",
+           "Kubeflow v1alpha1: Succeeded");
+    stage_free(&st);
+
+    begin_mpi(&st);
+    launcher_starts(&st);
+    stage_play(&st, "launcher-0=1@5");
+    golden(&st, status_kubeflow_v1alpha1,
+           "{\"launcherStatus\":\"Failed\",\"workerReplicas\":0,"
+           "\"startTime\":\"1970-01-01T00:00:02.000Z\"}",
+           "Kubeflow v1alpha1: Failed");
+    stage_free(&st);
+}
+
+/* --- which view a job gets --------------------------------------------------------------------- */
+
+static void test_choice(void)
+{
+    static const struct {
+        const char *dialect, *want;
+    } rows[] = {
+        {"t9k-mpi", "\"status\":{\"phase\":\"Succeeded\",\"conditions\""},
+        {"openpai-v1", "\"status\":{\"name\":\"j\",\"state\":\"SUCCEEDED\""},
+        {"openpai-v2", "\"status\":{\"name\":\"j\",\"state\":\"SUCCEEDED\""},
+        {"azureml-preview", "\"status\":\"Completed\""},
+        {"azureml", "\"status\":\"Completed\""},
+        {"kubeflow-mpi-v1alpha1", "\"status\":{\"workerReplicas\":0}"},
+        {"muster-v1", "\"status\":{\"phase\":\"succeeded\"}"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage st;
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+        struct json j = JSON_COMPACT(&text);
+        struct report_context ctx = {.engine = "local"};
+        stage_cast(&st, "worker 1 0 0", rows[i].dialect);
+        stage_begin(&st);
+        stage_play(&st, "worker-0=0@2");
+        report_write(st.job, &ctx, &j);
+        has(text.buf, rows[i].want, "the report of %s has its own view", rows[i].dialect);
+        stage_free(&st);
+    }
+}
+
+int main(void)
+{
+    test_openpai_v1();
+    test_openpai_v2();
+    test_azureml();
+    test_kubeflow();
+    test_choice();
+    return tap_done();
+}
