@@ -17,6 +17,7 @@
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/ports.h"
+#include "job/mask.h"
 #include "job/report.h"
 #include "run/driver.h"
 #include "run/tail.h"
@@ -177,7 +178,7 @@ static int tell(const struct run_options *o, const struct rundir *rd, const stru
     const char *log = cause_log(job);
 
     if (log && *log)
-        log_tail(rd->logs_fd, log, &tail);
+        mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
     tell_verdict(job, rd->path, log, &tail);
     if (write_report(o->report, rd->fd, job, &tail, &e) < 0)
         return refuse("the report could not be written", &e);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "job/hint.h"
 #include "job/verdict.h"
 
 static const struct {
@@ -69,7 +70,7 @@ void tell_plan_notes(const struct plan *plan)
 static void tell_first_failure(const struct job *job, const char *log, const struct strvec *tail)
 {
     const struct cause *c = &job->cause;
-    auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT, hint = STRBUF_INIT;
     char when[CLOCK_TEXT];
 
     verdict_cause(job, c, &text);
@@ -82,6 +83,9 @@ static void tell_first_failure(const struct job *job, const char *log, const str
         (void)fprintf(stderr, "  last lines of %s:\n", log);
     for (size_t i = 0; i < tail->n; i++)
         (void)fprintf(stderr, "  %s|%s %s\n", col(colours.dim), col(colours.off), tail->v[i]);
+    hint_for(job, (const char *const *)tail->v, &hint);
+    if (hint.len > 0)
+        (void)fprintf(stderr, "  hint: %s\n", hint.buf);
 }
 
 static void tell_stopped(const struct job *job)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/signame.h"
+#include "job/hint.h"
 #include "job/report.h"
 #include "job/status.h"
 #include "job/status_t9k.h"
@@ -151,12 +152,9 @@ static void status(const struct job *job, struct json *j)
         const char *dialect;
         void (*write)(const struct job *, struct json *);
     } views[] = {
-        {"t9k-mpi", status_t9k},
-        {"openpai-v1", status_openpai},
-        {"openpai-v2", status_openpai},
-        {"azureml-preview", status_azureml},
-        {"azureml", status_azureml},
-        {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
+        {"t9k-mpi", status_t9k},        {"openpai-v1", status_openpai},
+        {"openpai-v2", status_openpai}, {"azureml-preview", status_azureml},
+        {"azureml", status_azureml},    {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
     };
 
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
@@ -173,9 +171,12 @@ static void status(const struct job *job, struct json *j)
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j)
 {
     const struct job_spec *spec = job->plan->spec;
-    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+    auto_strbuf struct strbuf sentence = STRBUF_INIT, hint = STRBUF_INIT;
 
     verdict_sentence(job, &sentence);
+    hint_for(job, ctx->log_tail, &hint);
+    if (hint.len > 0)
+        strbuf_addf(&sentence, "; %s", hint.buf);
     json_object(j);
     json_kv_int(j, "version", 1);
     json_key(j, "job");

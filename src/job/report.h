@@ -7,7 +7,9 @@
 
 struct report_context {
     const char *engine;
-    const char *const *log_tail; /* last lines of the cause's log, NULL-terminated; or NULL */
+    const char *const
+        *log_tail; /* last lines of the cause's log, secrets masked, NULL-terminated; or
+                                    NULL */
 };
 
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j);

@@ -9,11 +9,11 @@
 #include "job/status.h"
 
 enum { /* codes of OpenPAI's own */
-    PAI_STOP_REQUESTED = -210,
-    PAI_ATTEMPT_COMPLETED = -220,
-    PAI_NODE_LOST = -1001,
-    PAI_OUT_OF_MEMORY = -1200,
-    PAI_GANG_TIMEOUT = 251,
+       PAI_STOP_REQUESTED = -210,
+       PAI_ATTEMPT_COMPLETED = -220,
+       PAI_NODE_LOST = -1001,
+       PAI_OUT_OF_MEMORY = -1200,
+       PAI_GANG_TIMEOUT = 251,
 };
 
 static int version(const struct job *job)
@@ -161,7 +161,8 @@ static void task(const struct job *job, const struct replica *r, struct arena *a
     json_end(j);
     json_kv_null(j, "containerGpus");
     json_kv_str(j, "containerLog",
-                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir, p->log) : NULL);
+                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir, p->log)
+                          : NULL);
     kv_task_code(job, &v, j);
     json_kv_int(j, "retries", 0);
     if (version(job) >= 2) {

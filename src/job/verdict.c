@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/signame.h"
+#include "job/mask.h"
 #include "job/verdict.h"
 
 static void add_who(const struct job *job, const struct cause *c, struct strbuf *out)
@@ -61,7 +62,7 @@ static void add_cancelled(const struct job *job, struct strbuf *out)
         strbuf_addstr(out, " (Ctrl-C)");
 }
 
-void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *out)
+static void add_cause(const struct job *job, const struct cause *c, struct strbuf *out)
 {
     char text[DURATION_TEXT];
 
@@ -99,6 +100,16 @@ void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *
         add_exit(c, out);
         break;
     }
+}
+
+/* The only place where words of the job itself come in: a program's name, a directory. */
+void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    add_cause(job, c, &text);
+    mask_sentence(job->plan, &text);
+    strbuf_addstr(out, text.buf);
 }
 
 /* Is this rank, started by Muster or by the last mpirun, one that was stopped? */

@@ -22,20 +22,21 @@ static size_t last_lines(const char *text, size_t n)
     return 0;
 }
 
-void log_tail(int logs_fd, const char *name, struct strvec *ret)
+bool log_tail(int logs_fd, const char *name, struct strvec *ret)
 {
     char buf[LIMIT_TAIL_BYTES];
     struct stat st;
     auto_close int fd = openat(logs_fd, name, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return;
+        return false;
     off_t from = st.st_size > (off_t)sizeof(buf) ? st.st_size - (off_t)sizeof(buf) : 0;
     ssize_t got = pread(fd, buf, sizeof(buf), from);
     size_t n = got > 0 ? (size_t)got : 0;
     while (n > 0 && buf[n - 1] == '\n')
         n--;
-    for (size_t at = last_lines(buf, n); at < n;) {
+    size_t first = last_lines(buf, n);
+    for (size_t at = first; at < n;) {
         const char *nl = memchr(buf + at, '\n', n - at);
         size_t len = nl ? (size_t)(nl - (buf + at)) : n - at;
         auto_strbuf struct strbuf line = STRBUF_INIT;
@@ -43,4 +44,5 @@ void log_tail(int logs_fd, const char *name, struct strvec *ret)
         strvec_push(ret, line.buf);
         at += len + 1;
     }
+    return from > 0 && first == 0;
 }

@@ -2,10 +2,12 @@
 #ifndef RUN_TAIL_H
 #define RUN_TAIL_H
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 
 /* At most LIMIT_TAIL_LINES lines from the last LIMIT_TAIL_BYTES bytes, control characters escaped.
- * A log that is missing or empty gives none. */
-void log_tail(int logs_fd, const char *name, struct strvec *ret);
+ * A log that is missing or empty gives none. True if the first line is only the end of one. */
+bool log_tail(int logs_fd, const char *name, struct strvec *ret);
 
 #endif

@@ -100,13 +100,13 @@ static void test_openpai_v2(void)
               "\"state\":\"FAILED\"", "\"appExitCode\":5",
               "\"FailedTaskCount 2 has reached MinFailedTaskCount 2 in the TaskRole\"",
               "\"appExitTriggerTaskRoleName\":\"worker\",\"appExitTriggerTaskIndex\":0",
-              "\"taskIndex\":0,\"taskState\":\"FAILED\"", "\"taskIndex\":2,\"taskState\":\"STOPPED\"",
-              "\"appExitType\":\"UNKNOWN_FAILURE\"", "\"containerExitCode\":3", NULL});
+              "\"taskIndex\":0,\"taskState\":\"FAILED\"",
+              "\"taskIndex\":2,\"taskState\":\"STOPPED\"", "\"appExitType\":\"UNKNOWN_FAILURE\"",
+              "\"containerExitCode\":3", NULL});
     story("worker 2 -1 -1", "worker-0=1@2 worker-1=s9@3", status_openpai,
-          (const char *const[]){"\"state\":\"SUCCEEDED\"", "\"appExitCode\":0",
-                                "\"appExitTriggerTaskRoleName\":null",
-                                "\"taskIndex\":0,\"taskState\":\"FAILED\"",
-                                "\"containerExitCode\":137", NULL});
+          (const char *const[]){
+              "\"state\":\"SUCCEEDED\"", "\"appExitCode\":0", "\"appExitTriggerTaskRoleName\":null",
+              "\"taskIndex\":0,\"taskState\":\"FAILED\"", "\"containerExitCode\":137", NULL});
     story("worker 2 1 1", "cancel@2", status_openpai,
           (const char *const[]){"\"state\":\"STOPPED\"", "\"executionType\":\"STOP\"",
                                 "\"appExitCode\":-210", "\"appExitType\":\"USER_STOP\"",

@@ -1,0 +1,11 @@
+/* hint.h - what the last lines of the first failure say to somebody who knows the plan. */
+#ifndef JOB_HINT_H
+#define JOB_HINT_H
+
+#include "base/strbuf.h"
+#include "job/job.h"
+
+/* Adds one clause without a full stop, or nothing. tail is NULL-terminated, or NULL. */
+void hint_for(const struct job *job, const char *const *tail, struct strbuf *out);
+
+#endif

@@ -1,0 +1,166 @@
+/* words.c - what is taken out of shown text (secrets), and what is added to it (hints). */
+#include "base/strvec.h"
+#include "job/hint.h"
+#include "job/mask.h"
+#include "job/report.h"
+#include "job/test/stage.h"
+#include "job/verdict.h"
+
+/* --- secrets ----------------------------------------------------------------------------------- */
+
+static const char *const texts[] = {
+    "hunter2", "abcdef", "defghi", "no", "tab\there", "line one\nsecond\r\n\n", "", NULL};
+static const struct secret_value values[] = {
+    {.source = ENV_SECRET, .name = "s", .key = "k", .value = "from-a-directory\n"},
+    {.source = ENV_CONFIG_MAP, .name = "c", .key = "k", .value = "not-a-secret"},
+};
+
+static void test_lines(void)
+{
+    static const struct {
+        const char *line, *want, *name;
+    } rows[] = {
+        {"the password is hunter2!", "the password is ***!", "a value"},
+        {"xhunter2y hunter2hunter2", "x***y ***", "inside a word, and twice in a row"},
+        {"hunter", "hunter", "a part of it is none"},
+        {"abcdefghi.", "***.", "values that overlap leave nothing"},
+        {"no: know no_ no", "***: know no_ ***", "a short value only as a word of its own"},
+        {"tab\\there", "***", "as it is shown: escaped"},
+        {"is line one, second.", "is ***, ***.", "each line of a value"},
+        {"from-a-directory", "***", "a value of a Secret, without the file's last newline"},
+        {"not-a-secret", "not-a-secret", "a ConfigMap is none"},
+        {"", "", "an empty line"},
+    };
+    struct stage st;
+
+    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    st.spec.secret_texts = texts;
+    st.facts.secrets = values;
+    st.facts.n_secrets = 2;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        auto_strvec struct strvec lines = STRVEC_INIT;
+        strvec_push(&lines, rows[i].line);
+        mask_lines(&st.plan, &lines, false);
+        is_str(lines.v[0], rows[i].want, "masked: %s", rows[i].name);
+    }
+    auto_strvec struct strvec cut = STRVEC_INIT;
+    strvec_push(&cut, "nter2 is the rest");
+    strvec_push(&cut, "nter2 is none");
+    mask_lines(&st.plan, &cut, true);
+    is_str(cut.v[0], "*** is the rest", "masked: the end of a value where the tail begins");
+    is_str(cut.v[1], "nter2 is none", "masked: only there");
+    stage_free(&st);
+}
+
+static void test_sentences(void)
+{
+    static const char *const program[] = {"./train-hunter2", NULL};
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct stage st;
+
+    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    st.spec.secret_texts = (const char *const[]){"hunter2", "127", "0", NULL};
+    st.processes[0].argv = program;
+    stage_begin(&st);
+    struct observation o = stage_word(&st, "worker-0=!@2");
+    o.end.exec_errno = -ENOENT;
+    (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "exec");
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 2 * NS_PER_S);
+    verdict_sentence(st.job, &text);
+    has(text.buf, "worker-0 could not execute ./train-***: No such file",
+        "masked: a verdict; numbers in it stay");
+
+    auto_strbuf struct strbuf report = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&report);
+    struct report_context ctx = {.engine = "local"};
+    report_write(st.job, &ctx, &j);
+    ok(strstr(report.buf, "hunter2") == NULL, "masked: the whole report");
+    stage_free(&st);
+}
+
+/* --- hints ------------------------------------------------------------------------------------- */
+
+static const struct env_entry env[] = {
+    {.name = "PAI_HOST_IP_worker_0", .value = "127.1.0.2"},
+    {.name = "PAI_PORT_LIST_worker_0_SynPort", .value = "8000"},
+    {.name = "MASTER_ADDR", .value = "127.1.0.2"},
+};
+
+static void begin_failed(struct stage *st)
+{
+    static const char *const dirs[] = {"/"};
+
+    stage_cast(st, "worker 1 0 0", "muster-v1");
+    st->roles[0].env = env;
+    st->roles[0].n_env = sizeof(env) / sizeof(env[0]);
+    st->plan.workdirs = dirs;
+    st->facts.scratch_dir = "/s";
+    st->facts.caller_dir = "/";
+    st->facts.user = "u";
+    st->facts.caller_env = (const char *const[]){"PATH=/bin", NULL};
+    stage_begin(st);
+    stage_play(st, "worker-0=1@2");
+}
+
+static void test_variables(void)
+{
+    static const struct {
+        const char *line, *want, *name;
+    } rows[] = {
+        {"KeyError: 'PAI_HOST_IP_work_0'",
+         "PAI_HOST_IP_work_0 is not set in this job, the nearest that is: PAI_HOST_IP_worker_0",
+         "a KeyError"},
+        {"  KeyError: \"PAI_PORT_LIST_worker_0_SyncPort\"",
+         "PAI_PORT_LIST_worker_0_SyncPort is not set in this job, the nearest that is: "
+         "PAI_PORT_LIST_worker_0_SynPort",
+         "with the other quotes"},
+        {"bash: line 1: MASTER_ADR: unbound variable",
+         "MASTER_ADR is not set in this job, the nearest that is: MASTER_ADDR", "bash -u"},
+        {"/bin/sh: 1: MASTER_ADR: parameter not set",
+         "MASTER_ADR is not set in this job, the nearest that is: MASTER_ADDR", "sh -u"},
+        {"KeyError: 'AZUREML_SOMETHING_ELSE'", "AZUREML_SOMETHING_ELSE is not set in this job",
+         "nothing is near"},
+        {"KeyError: 'MASTER_ADDR'", "", "a name that is set"},
+        {"KeyError: 'learning_rate'", "", "a name of the program's own"},
+        {"KeyError: 3", "", "no name"},
+        {"KeyError: ", "", "nothing"},
+        {": unbound variable", "", "nothing before"},
+        {"fine", "", "no error"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage st;
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+        begin_failed(&st);
+        hint_for(st.job, (const char *const[]){"first", rows[i].line, "last", NULL}, &hint);
+        is_str(hint.buf, rows[i].want, "1.12: %s", rows[i].name);
+        stage_free(&st);
+    }
+}
+
+static void test_where(void)
+{
+    auto_strbuf struct strbuf hint = STRBUF_INIT, report = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&report);
+    struct report_context ctx = {
+        .engine = "local", .log_tail = (const char *const[]){"KeyError: 'MASTER_PROT'", NULL}};
+    struct stage st;
+
+    begin_failed(&st);
+    report_write(st.job, &ctx, &j);
+    has(report.buf, "worker-0 exited with code 1 after 1.0 s; MASTER_PROT is not set in this job",
+        "1.12: the verdict repeats it");
+    hint_for(st.job, NULL, &hint);
+    is_str(hint.buf, "", "1.12: no log, no hint");
+    stage_free(&st);
+}
+
+int main(void)
+{
+    test_lines();
+    test_sentences();
+    test_variables();
+    test_where();
+    return tap_done();
+}
