@@ -47,6 +47,24 @@ YAML
     [ -z "$home" ] || echo "  mpiHome: $WORK/$home"
 }
 
+write_gang() # COMMAND: an OpenPAI file of four workers, with the counts of the column mpi
+{
+    cat <<YAML
+protocolVersion: 2
+name: ending
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: none}
+taskRoles:
+  worker:
+    instances: 4
+    completion: {minFailedInstances: ${mpi%/*}, minSucceededInstances: ${mpi#*/}}
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 512, gpu: 0}
+    commands: $(json_list "$1")
+YAML
+}
+
 up() # all four have said so
 {
     [ "$(grep -c '\] up' "$out")" -ge 4 ]
@@ -136,6 +154,7 @@ run_row()
     bad) printf 'apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nspec: {worker: 3}\n' >job.yaml ;;
     missing) options=" $WORK/missing.yaml #" ;;
     shell) ;;
+    gang) write_gang "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage
