@@ -89,7 +89,7 @@ static const struct env_entry env[] = {
 
 static void begin_failed(struct stage *st)
 {
-    static const char *const dirs[] = {"/"};
+    static const char *const dirs[] = {"/"}, *const caller_env[] = {"PATH=/bin", NULL};
 
     stage_cast(st, "worker 1 0 0", "muster-v1");
     st->roles[0].env = env;
@@ -98,7 +98,7 @@ static void begin_failed(struct stage *st)
     st->facts.scratch_dir = "/s";
     st->facts.caller_dir = "/";
     st->facts.user = "u";
-    st->facts.caller_env = (const char *const[]){"PATH=/bin", NULL};
+    st->facts.caller_env = caller_env;
     stage_begin(st);
     stage_play(st, "worker-0=1@2");
 }
