@@ -1,6 +1,7 @@
 #!/bin/sh
 # When a job of several roles is over, by the counts of its file; the gate of a gang; what the status
 # and the verdict say of it; secrets in the last lines. (Single-role endings: endings.tsv.)
+# shellcheck disable=SC2016 # variables are for the job's own shell
 . "${0%/*}/lib.sh"
 
 cd "$WORK" || exit 1
@@ -75,12 +76,15 @@ like "$(cat "$err")" 'succeeded by its rule: master-0 ended with 0' "3.7: told"
 like "$(cat "$err")" '^  stopped: worker-0$' "3.7: who was stopped is told"
 is "$(survivors "$(run_id)")" "" "3.7: nothing is left"
 
+# Each comes to its next command well after the one before it has ended.
+in_turn='until test $MUSTER_INDEX = 0 || test -e $MUSTER_JOB-$((MUSTER_INDEX - 1)); do sleep 0.1; done; test $MUSTER_INDEX = 0 || sleep 0.5; touch $MUSTER_JOB-$MUSTER_INDEX'
+
 # --- counts over roles ---------------------------------------------------------------------------
 
 {
     begin mixed
-    role master 1 1 1 'sleep 1; exit 0'
-    role worker 3 3 -1 'test $MUSTER_INDEX = 0 && exit 4; test $MUSTER_INDEX = 1 && sleep 0.3 && exit 5; sleep infinity'
+    role master 1 1 1 'until test -e mixed-1; do sleep 0.1; done; sleep 0.5'
+    role worker 3 3 -1 'test $MUSTER_INDEX != 2 || sleep infinity' "$in_turn" 'exit $((MUSTER_INDEX + 4))'
 } >mixed.yaml
 run_job mixed.yaml
 is "$rc $(report outcome) $(report cause)" "0 succeeded null" "1.6: failures below the count are tolerated"
@@ -92,7 +96,7 @@ is "$(tasks)" "master/0=SUCCEEDED:0 worker/0=FAILED:4 worker/1=FAILED:5 worker/2
 {
     begin ps
     role ps 1 1 -1 'sleep infinity'
-    role worker 2 1 2 'sleep 0.$MUSTER_INDEX'
+    role worker 2 1 2 true
 } >ps.yaml
 run_job ps.yaml
 is "$rc $(replicas)" "0 ps-0=stopped worker-0=succeeded worker-1=succeeded" \
@@ -101,7 +105,7 @@ is "$rc $(replicas)" "0 ps-0=stopped worker-0=succeeded worker-1=succeeded" \
 {
     begin third
     role master 1 1 1 'sleep infinity'
-    role worker 3 3 -1 'sleep 0.$MUSTER_INDEX; exit 1$MUSTER_INDEX'
+    role worker 3 3 -1 "$in_turn" 'exit 1$MUSTER_INDEX'
 } >third.yaml
 run_job third.yaml
 is "$rc $(report cause.replica)" "10 worker-0" "1.6: the cause is the first failure"
