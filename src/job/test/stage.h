@@ -142,6 +142,11 @@ static void stage_begin(struct stage *st)
             st, &(struct observation){.kind = OBS_STARTED, .process = i, .at = NS_PER_S});
 }
 
+static long stage_number(const char *text)
+{
+    return strtol(text, NULL, 10);
+}
+
 static uint32_t stage_process(const struct stage *st, const char *word)
 {
     size_t n = strcspn(word, ".=");
@@ -150,14 +155,15 @@ static uint32_t stage_process(const struct stage *st, const char *word)
         if (strncmp(st->plan.replicas[i].name, word, n) == 0 &&
             st->plan.replicas[i].name[n] == '\0')
             return st->plan.replicas[i].first_process +
-                   (word[n] == '.' ? (uint32_t)atoi(word + n + 1) : 0);
+                   (word[n] == '.' ? (uint32_t)stage_number(word + n + 1) : 0);
     abort();
 }
 
 static struct observation stage_word(const struct stage *st, const char *word)
 {
     const char *how = strchr(word, '=');
-    struct observation o = {.kind = OBS_EXITED, .at = atoi(strchr(word, '@') + 1) * NS_PER_S};
+    struct observation o = {.kind = OBS_EXITED,
+                            .at = stage_number(strchr(word, '@') + 1) * NS_PER_S};
 
     if (strncmp(word, "cancel", 6) == 0 || strncmp(word, "lost", 4) == 0) {
         o.kind = *word == 'c' ? OBS_CANCEL : OBS_LOST;
@@ -171,10 +177,10 @@ static struct observation stage_word(const struct stage *st, const char *word)
         o.end.exec_errno = -EPERM;
         (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "chdir /x");
     } else if (how[1] == 's') {
-        o.end.signal = atoi(how + 2);
+        o.end.signal = (int)stage_number(how + 2);
         o.end.code = -1;
     } else {
-        o.end.code = atoi(how + 1);
+        o.end.code = (int)stage_number(how + 1);
     }
     return o;
 }
