@@ -127,8 +127,9 @@ struct cause job_cause(const struct job *job)
 {
     if (job->plan->launcher >= 0 && rank_is_cause(job))
         return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
-    if (job_trigger(job).outcome == OUTCOME_FAILED)
-        return job_first_failure(job);
+    struct trigger t = job_trigger(job);
+    if (t.outcome == OUTCOME_FAILED) /* what could not even be prepared is no rule's business */
+        return t.unprepared >= 0 ? of_process(job, (uint32_t)t.unprepared) : job_first_failure(job);
 
     struct cause c = no_cause();
     switch (job->stop) {

@@ -41,15 +41,20 @@ static bool replica_ended(const struct job *job, uint32_t replica, bool *ret_fai
     return r->n_processes > 0;
 }
 
-static void consider(struct trigger *t, enum outcome outcome, const struct replica_end *end,
+/* True if this is the earliest so far. */
+static bool consider(struct trigger *t, enum outcome outcome, const struct replica_end *end,
                      uint32_t count)
 {
     bool earlier = t->outcome == OUTCOME_NONE || end->at < t->at ||
                    (end->at == t->at && outcome == OUTCOME_FAILED && t->outcome != outcome);
 
     if (earlier)
-        *t = (struct trigger){
-            .outcome = outcome, .replica = (int32_t)end->replica, .count = count, .at = end->at};
+        *t = (struct trigger){.outcome = outcome,
+                              .replica = (int32_t)end->replica,
+                              .unprepared = -1,
+                              .count = count,
+                              .at = end->at};
+    return earlier;
 }
 
 static int by_time(const void *a, const void *b)
@@ -78,7 +83,7 @@ static void consider_count(const struct job *job, uint32_t first, uint32_t n, en
     if (n_ends < (uint32_t)wanted)
         return;
     qsort(ends, n_ends, sizeof(*ends), by_time);
-    consider(t, outcome, &ends[wanted - 1], (uint32_t)wanted);
+    (void)consider(t, outcome, &ends[wanted - 1], (uint32_t)wanted);
 }
 
 /* Failures that no count tolerates: those of roles without one, and replicas that could not even be
@@ -91,22 +96,24 @@ static void consider_each(const struct job *job, uint32_t replica, struct trigge
         const struct proc *p = &job->procs[r->first_process + i];
         if (!ended_by_itself(p) || ending_ok(&p->end))
             continue;
-        if (r->role->min_failed == 0 || ending_is_ours(&p->end))
-            consider(t, OUTCOME_FAILED, &(struct replica_end){.at = p->end.at, .replica = replica},
-                     1);
+        bool ours = ending_is_ours(&p->end);
+        struct replica_end end = {.at = p->end.at, .replica = replica};
+        if ((r->role->min_failed == 0 || ours) && consider(t, OUTCOME_FAILED, &end, 1) && ours)
+            t->unprepared = (int32_t)(r->first_process + i);
     }
 }
 
 struct trigger job_trigger(const struct job *job)
 {
     const struct plan *plan = job->plan;
-    struct trigger t = {.replica = -1};
+    struct trigger t = {.replica = -1, .unprepared = -1};
 
     if (!job->counted) { /* the first failure ends the job: nothing has to be looked for */
         if (job->first_failed >= 0) {
             uint32_t p = (uint32_t)job->first_failed;
             t = (struct trigger){.outcome = OUTCOME_FAILED,
                                  .replica = (int32_t)plan->processes[p].replica,
+                                 .unprepared = -1,
                                  .count = 1,
                                  .at = job->procs[p].end.at};
         }

@@ -248,6 +248,7 @@ int ending_exit_code(const struct ending *e); /* as a shell would give it; 127/1
 struct trigger {
     enum outcome outcome; /* OUTCOME_NONE, OUTCOME_FAILED or OUTCOME_SUCCEEDED */
     int32_t replica;      /* the one that made the count full, -1 = none */
+    int32_t unprepared;   /* its process that Muster could not prepare, if that was it; else -1 */
     uint32_t count;       /* so many of its role had ended that way */
     ns_t at;
 };

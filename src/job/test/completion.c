@@ -83,6 +83,9 @@ static const struct {
     /* what no rule tolerates */
     {"a replica that cannot be prepared", "worker 2 -1 -1", "worker-1=!@2", "failed", 125,
      "worker-1", "worker-1", "worker-0 ", "worker-1 could not be started (chdir /x)"},
+    {"a replica that cannot be prepared, after a tolerated failure", "worker 3 -1 -1",
+     "worker-0=3@2 worker-1=!@3", "failed", 125, "worker-1", "worker-1", "worker-2 ",
+     "worker-1 could not be started (chdir /x)"},
     {"cancelled after a tolerated failure", "worker 2 -1 -1", "worker-1=3@2 cancel@3", "cancelled",
      130, "-", "-", "worker-0 ", "cancelled by SIGINT"},
     {"a count that was full before the cancel", "master 1 1 1, worker 1 1 1",
