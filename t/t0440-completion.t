@@ -115,6 +115,91 @@ is "$(report attempts.0.replicas.0.stopped_because_of)" worker-2 "1.6: which is 
 like "$(cat "$err")" 'first failure: worker-0 exited with code 10, at .*; its rule ended the job when worker-2 failed' \
     "1.6: both are told"
 
+# --- Azure ML ------------------------------------------------------------------------------------
+
+azure() # TYPE WORKERS COMMAND, then lines of the file
+{
+    cat <<YAML
+name: azure
+type: $1
+experiment_name: endings
+worker:
+  num_replicas: $2
+  spec:
+    command: $(python3 -c 'import json, sys; print(json.dumps(sys.argv[1]))' "$3")
+    environment: azureml:none:1
+compute:
+  type: AmlCompute
+  target: cluster
+  instance_count: $2
+YAML
+}
+
+{
+    azure TensorflowJob 2 true
+    printf 'parameter_server:\n  num_replicas: 1\n  spec:\n    command: sleep infinity\n    environment: azureml:none:1\n'
+} >tf.yaml
+run_job tf.yaml
+is "$rc $(report status.status)" "0 Completed" "0.32: a TensorflowJob is over when all workers have ended"
+like "$(replicas)" '(ps|parameter_server)-0=stopped' "0.32: its parameter server was stopped, it did not fail"
+
+azure PytorchJob 2 'test $MUSTER_INDEX = 1 && exit 6; sleep infinity' >torch.yaml
+run_job torch.yaml
+is "$rc $(report status.status) $(report status.error.code)" "6 Failed UserError" "0.32: the first node that fails ends a PytorchJob"
+is "$(replicas)" "worker-0=stopped worker-1=failed" "0.32: and stops the others"
+
+azure PytorchJob 2 'sleep 0.$MUSTER_INDEX' >torch.yaml
+run_job torch.yaml
+is "$rc $(replicas)" "0 worker-0=succeeded worker-1=succeeded" "0.32: it succeeds when all nodes have ended"
+
+if command -v horovodrun >/dev/null; then
+    skip "0.15: there is a horovodrun here" 2
+elif ! have_mpi openmpi; then
+    skip "0.15: no Open MPI here" 2
+else
+    cat >horovod.yaml <<'YAML'
+name: azure
+type: MpiJob
+experiment_name: endings
+launcher:
+  spec:
+    command: horovodrun -np 2 --hostfile AZUREML_MPI_HOSTFILE python train.py
+    environment: azureml:none:1
+worker:
+  spec:
+    environment: azureml:none:1
+compute:
+  type: AmlCompute
+  target: cluster
+  instance_count: 2
+YAML
+    run_job horovod.yaml
+    is "$rc" 127 "0.15: horovodrun is not installed"
+    like "$(report verdict)" 'the same with mpirun: mpirun -np 2 --hostfile .*-bind-to none -map-by slot .* python3? train.py$' \
+        "0.15: the verdict has the mpirun line"
+fi
+
+# --- Kubeflow ------------------------------------------------------------------------------------
+
+kubeflow() # CODE
+{
+    cat <<YAML
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: state}
+spec:
+  replicas: 2
+  template: {spec: {containers: [{name: main, image: none, command: [sh, -c, "exit $1"]}]}}
+YAML
+}
+
+kubeflow 0 >kubeflow.yaml
+run_job kubeflow.yaml
+is "$rc $(report status.launcherStatus) $(report status.workerReplicas)" "0 Succeeded 0" "Kubeflow v1alpha1: success"
+kubeflow 4 >kubeflow.yaml
+run_job kubeflow.yaml
+is "$rc $(report status.launcherStatus) $(report status.workerReplicas)" "4 Failed 0" "Kubeflow v1alpha1: failure"
+
 # --- the gate ------------------------------------------------------------------------------------
 
 {
