@@ -34,15 +34,13 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     const struct job_spec *spec = jf->jobs[index];
     struct facts *facts = ARENA_NEW(a, struct facts);
     const struct plan *plan;
-    struct leases held = {0};
     int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
 
     if (r < 0)
         return r;
-    r = ports_lease(a, spec, false, &facts->ports, &held, e);
+    r = ports_lease(a, spec, !strcmp(facts->isolation, "network"), &facts->ports, NULL, e);
     if (r < 0)
         return r;
-    leases_release(&held); /* what run would get now */
     r = plan_build(a, spec, facts, &plan, e);
     if (r < 0)
         return r;

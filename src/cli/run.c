@@ -255,7 +255,7 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
         facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
         return refuse(NULL, &e);
-    if (ports_lease(a, spec, false, &facts.ports, &held, &e) < 0)
+    if (ports_lease(a, spec, !strcmp(facts.isolation, "network"), &facts.ports, &held, &e) < 0)
         return refuse(NULL, &e);
     return run_in(&o, &rd, a, spec, &facts);
 }

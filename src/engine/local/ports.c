@@ -1,44 +1,150 @@
-/* ports.c - see ports.h. The socket never listens: connecting to it is refused until the job does. */
+/* ports.c - see ports.h. The socket never listens: connecting to it is refused until the job does.
+ *
+ * Not here: who holds a port that is taken (holder.c).
+ */
 #include "engine/local/ports.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "engine/local/holder.h"
 
+/* Numbers for whoever asks for none in particular: above what services use, and outside the range from
+ * which the kernel takes the local ports of connections. */
 #define PORT_FIRST 20000
 #define PORT_LAST 65000
-#define PORT_TRIES 400
 
-static void ephemeral_range(unsigned *ret_low, unsigned *ret_high)
+struct range { /* the numbers of [PORT_FIRST, PORT_LAST] without [low, high], counted from 0 */
+    unsigned low, high, n;
+};
+
+/* One port number of the job: whose it is. */
+struct wanted {
+    const struct role *role;
+    int32_t index; /* of the replica */
+    const struct port_request *port;
+    int32_t i; /* of the label's numbers */
+};
+
+struct lease_request {
+    struct arena *arena;
+    const struct job_spec *spec;
+    bool look_only;
+    struct range range;
+    const struct wanted *wanted; /* n of them, in the order of spec_n_ports() */
+    int *numbers;                /* as many; 0: not given yet */
+    struct leases *held;
+    size_t n;
+};
+
+/* --- numbers ------------------------------------------------------------------------------------ */
+
+static struct range usable_range(void)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct range r = {.low = 32768, .high = 60999};
 
-    *ret_low = 32768;
-    *ret_high = 60999;
-    if (io_read_file(-1, "/proc/sys/net/ipv4/ip_local_port_range", 64, &sb, NULL) < 0)
-        return;
-    char *end;
-    unsigned long low = strtoul(sb.buf, &end, 10), high = strtoul(end, NULL, 10);
-    if (low > 0 && high >= low && high < 65536) {
-        *ret_low = (unsigned)low;
-        *ret_high = (unsigned)high;
+    if (io_read_file(AT_FDCWD, "/proc/sys/net/ipv4/ip_local_port_range", 64, &sb, NULL) == 0) {
+        char *end;
+        unsigned long low = strtoul(sb.buf, &end, 10), high = strtoul(end, NULL, 10);
+        if (low > 0 && high >= low && high < 65536) {
+            r.low = (unsigned)low;
+            r.high = (unsigned)high;
+        }
     }
+    if (r.low < PORT_FIRST)
+        r.low = PORT_FIRST;
+    if (r.high > PORT_LAST)
+        r.high = PORT_LAST;
+    r.n = PORT_LAST - PORT_FIRST + 1;
+    if (r.low <= r.high)
+        r.n -= r.high - r.low + 1;
+    if (r.n == 0) /* all of them are the kernel's: nothing better is left */
+        r = (struct range){.low = 1, .high = 0, .n = PORT_LAST - PORT_FIRST + 1};
+    return r;
+}
+
+static unsigned nth_port(const struct range *r, unsigned k)
+{
+    unsigned port = PORT_FIRST + k;
+
+    return r->low <= r->high && port >= r->low ? port + (r->high - r->low + 1) : port;
+}
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return h;
+}
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+    return text ? mix(h, text, strlen(text) + 1) : mix(h, "", 1);
+}
+
+/* The directory is absolute and the file is as the user called it: its last part is always the same. */
+static unsigned first_guess(const struct lease_request *lr, const struct wanted *w)
+{
+    const struct job_spec *spec = lr->spec;
+    const char *slash = spec->file ? strrchr(spec->file, '/') : NULL;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    h = mix_text(h, spec->dir);
+    h = mix_text(h, slash ? slash + 1 : spec->file);
+    h = mix_text(h, spec->name);
+    h = mix_text(h, w->role->name);
+    h = mix(h, &w->index, sizeof(w->index));
+    h = mix_text(h, w->port->label);
+    h = mix(h, &w->i, sizeof(w->i));
+    return (unsigned)(h % lr->range.n);
+}
+
+/* --- sockets ------------------------------------------------------------------------------------ */
+
+/* One socket of IPv6 that takes IPv4 too keeps both away; without IPv6 there is only the other. */
+static int bind_wildcard(unsigned port, int *ret_fd)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int off = 0;
+    auto_close int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
+        if (bind(fd, (struct sockaddr *)&six, sizeof(six)) == 0) {
+            *ret_fd = TAKE_FD(fd);
+            return 0;
+        }
+        if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
+            return -errno;
+    }
+    if (fd < 0 && errno != EAFNOSUPPORT)
+        return -errno;
+    auto_close int fd4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd4 < 0 || bind(fd4, (struct sockaddr *)&four, sizeof(four)) < 0)
+        return -errno;
+    *ret_fd = TAKE_FD(fd4);
+    return 0;
 }
 
 static int try_port(unsigned port, int *ret_fd)
 {
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int on = 1;
-    auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    auto_close int fd = -1;
+    int r = bind_wildcard(port, &fd);
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-        return -errno;
+    if (r < 0)
+        return r;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
         return -errno;
@@ -46,50 +152,183 @@ static int try_port(unsigned port, int *ret_fd)
     return 0;
 }
 
-static int lease_any(int *ret_fd, struct err *e)
-{
-    unsigned low, high;
+/* --- leasing ------------------------------------------------------------------------------------ */
 
-    ephemeral_range(&low, &high);
-    for (int i = 0; i < PORT_TRIES; i++) {
-        unsigned port = PORT_FIRST + arc4random_uniform(PORT_LAST - PORT_FIRST + 1);
-        if (port >= low && port <= high)
-            continue;
+static int bind_error(int r, struct err *e)
+{
+    if (r == -EMFILE)
+        return err_set(e, r,
+                       "a held port is an open descriptor, and there are too few: allow more "
+                       "(ulimit -n)");
+    return err_sys(e, r, "cannot reserve a port");
+}
+
+static int lease_any(const struct lease_request *lr, const struct wanted *w, int *ret_fd,
+                     struct err *e)
+{
+    unsigned k = first_guess(lr, w);
+
+    for (unsigned tries = 0; tries < lr->range.n; tries++, k = (k + 1) % lr->range.n) {
+        unsigned port = nth_port(&lr->range, k);
         int r = try_port(port, ret_fd);
         if (r == 0)
             return (int)port;
         if (r != -EADDRINUSE && r != -EACCES)
-            return err_sys(e, r, "cannot reserve a port");
+            return bind_error(r, e);
     }
     return err_set(e, -EADDRINUSE, "no free port between %d and %d outside the ephemeral range",
                    PORT_FIRST, PORT_LAST);
 }
 
+static const char *place(const struct lease_request *lr, const struct wanted *w)
+{
+    if (!w->port->at || !lr->spec->file)
+        return "";
+    return arena_printf(lr->arena, "%s:%u: ", lr->spec->file, w->port->at->pos.line);
+}
+
+/* Whoever of this job has the number already, or NULL. */
+static const struct wanted *taken_by_ourselves(const struct lease_request *lr, int port)
+{
+    for (size_t i = 0; i < lr->n; i++)
+        if (lr->numbers[i] == port)
+            return &lr->wanted[i];
+    return NULL;
+}
+
+static int lease_fixed(const struct lease_request *lr, const struct wanted *w, int *ret_fd,
+                       struct err *e)
+{
+    int port = w->port->begin_at + w->i;
+
+    if (port < 1 || port > 65535)
+        return err_set(e, -EINVAL, "%sport %d of %s is no port number", place(lr, w), port,
+                       w->port->label);
+    const struct wanted *ours = lr->look_only ? NULL : taken_by_ourselves(lr, port);
+    if (ours)
+        return err_set(e, -EADDRINUSE,
+                       "%sport %d is wanted by %s-%d and by %s-%d, which share the ports of this "
+                       "machine; `--isolate network` gives every replica its own",
+                       place(lr, w), port, ours->role->name, ours->index, w->role->name, w->index);
+    int r = try_port((unsigned)port, ret_fd);
+    if (r == 0 || lr->look_only)
+        return port;
+    if (r == -EADDRINUSE)
+        return err_set(e, r,
+                       "%sport %d of %s-%d (%s) is taken by %s; free it, or give every replica its "
+                       "own ports with `--isolate network`",
+                       place(lr, w), port, w->role->name, w->index, w->port->label,
+                       port_holder(lr->arena, (unsigned)port));
+    return bind_error(r, e);
+}
+
+/* Fixed numbers come first: a guess must not take one of them away. */
+static int lease_all(const struct lease_request *lr, struct err *e)
+{
+    for (int fixed = 1; fixed >= 0; fixed--)
+        for (size_t i = 0; i < lr->n; i++) {
+            const struct wanted *w = &lr->wanted[i];
+            int *fd = &lr->held->fds[i];
+
+            if ((w->port->begin_at != 0) != fixed)
+                continue;
+            int port = fixed ? lease_fixed(lr, w, fd, e) : lease_any(lr, w, fd, e);
+            if (port < 0)
+                return port;
+            lr->numbers[i] = port;
+        }
+    return 0;
+}
+
+/* --- networks of their own ---------------------------------------------------------------------- */
+
+static int own_first(const struct port_request *p)
+{
+    return p->begin_at ? p->begin_at : p->usual;
+}
+
+/* Is it what one of the role's requests always has? */
+static bool is_reserved(const struct role *role, int port)
+{
+    for (size_t k = 0; k < role->n_ports; k++) {
+        int first = own_first(&role->ports[k]);
+        if (first && port >= first && port < first + role->ports[k].count)
+            return true;
+    }
+    return false;
+}
+
+/* The usual numbers; who has none gets the next one of its replica's. */
+static int give_all(const struct lease_request *lr, struct err *e)
+{
+    int next = PORT_FIRST;
+
+    for (size_t i = 0; i < lr->n; i++) {
+        const struct wanted *w = &lr->wanted[i];
+
+        if (i > 0 && (w->role != w[-1].role || w->index != w[-1].index))
+            next = PORT_FIRST;
+        while (!own_first(w->port) && is_reserved(w->role, next))
+            next++;
+        lr->numbers[i] = own_first(w->port) ? own_first(w->port) + w->i : next++;
+        if (lr->numbers[i] > 65535)
+            return err_set(e, -EINVAL, "%sport %d of %s is no port number", place(lr, w),
+                           lr->numbers[i], w->port->label);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ */
+
+static const struct wanted *list_wanted(struct arena *a, const struct job_spec *spec, size_t n)
+{
+    struct wanted *v = ARENA_ARRAY(a, struct wanted, n + 1), *next = v;
+
+    for (size_t k = 0; k < spec->n_roles; k++) {
+        const struct role *role = &spec->roles[k];
+
+        for (int32_t index = 0; role->n_ports && index < role->replicas; index++)
+            for (size_t p = 0; p < role->n_ports; p++)
+                for (int32_t i = 0;
+                     port_applies(&role->ports[p], index) && i < role->ports[p].count; i++)
+                    *next++ = (struct wanted){role, index, &role->ports[p], i};
+    }
+    return v;
+}
+
 int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, const int **ret,
                 struct leases *held, struct err *e)
 {
-    size_t n = spec_n_ports(spec);
-    int *numbers = ARENA_ARRAY(a, int, n + 1);
+    struct leases looked = {0};
+    struct lease_request lr = {
+        .arena = a,
+        .spec = spec,
+        .look_only = !held,
+        .range = usable_range(),
+        .held = held ? held : &looked,
+        .n = spec_n_ports(spec),
+    };
 
-    (void)own_network;
-    *held = (struct leases){.fds = xcalloc(n + 1, sizeof(int))};
-    for (; held->n < n; held->n++) {
-        int port = lease_any(&held->fds[held->n], e);
-
-        if (port < 0) {
-            leases_release(held);
-            return port;
-        }
-        numbers[held->n] = port;
-    }
-    *ret = numbers;
-    return 0;
+    if (lr.n > LIMIT_PORTS)
+        return err_set(e, -E2BIG, "the job wants %zu ports (%d at most)", lr.n, LIMIT_PORTS);
+    lr.wanted = list_wanted(a, spec, lr.n);
+    lr.numbers = ARENA_ARRAY(a, int, lr.n + 1);
+    *lr.held = (struct leases){.fds = xcalloc(lr.n + 1, sizeof(int)), .n = lr.n};
+    for (size_t i = 0; i < lr.n; i++)
+        lr.held->fds[i] = -1;
+    int r = own_network ? give_all(&lr, e) : lease_all(&lr, e);
+    if (r < 0 || lr.look_only)
+        leases_release(lr.held);
+    if (r == 0)
+        *ret = lr.numbers;
+    return r;
 }
 
 void leases_release(struct leases *held)
 {
     for (size_t i = 0; i < held->n; i++)
-        (void)close(held->fds[i]);
+        if (held->fds[i] >= 0)
+            (void)close(held->fds[i]);
     free(held->fds);
     *held = (struct leases){0};
 }

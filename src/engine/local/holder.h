@@ -1,0 +1,11 @@
+/* holder.h - who has a port that a job needs. */
+#ifndef ENGINE_LOCAL_HOLDER_H
+#define ENGINE_LOCAL_HOLDER_H
+
+#include "base/arena.h"
+
+/* Words for whoever holds the TCP port, as far as we may see: "python3 (pid 123)", "python3 (pid 123) of
+ * run RUN_ID (job NAME)", "muster (pid 123), run RUN_ID", "another process (uid 1000)". */
+const char *port_holder(struct arena *a, unsigned port);
+
+#endif
