@@ -137,7 +137,7 @@ t9k '\n  runMode: {pause: {enabled: true}}'
 refused "pause" "runMode.pause.enabled" "$WORK/t9k.yaml"
 sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: vault, key: token}}}]/' \
     "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
-refused "secret" "TOKEN comes from secretKeyRef vault, key token" "$WORK/t9k.yaml"
+refused "secret" "TOKEN: the secret vault, key token is not given: --secrets DIR" "$WORK/t9k.yaml"
 
 # A chroot has another root than its mount namespace; the job sees the chroot's.
 if [ "$(id -u)" -eq 0 ] && grep -q '^[^ ]* [^ ]* [^ ]* [^ ]* / ' /proc/self/mountinfo; then

@@ -38,6 +38,8 @@
 #define LIMIT_RUNS_KEPT 50           /* run directories kept */
 #define LIMIT_ERR_TEXT 1024          /* text of a struct err */
 
-#define LIMIT_SYNTAX_FAULTS 20 /* faults told of one JSON text; then it is left */
+#define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
+#define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */
+#define LIMIT_SECRET_KEYS 4096          /* of one Secret or ConfigMap */
 
 #endif

@@ -13,6 +13,7 @@
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/ports.h"
+#include "engine/local/secrets.h"
 #include "plan/plan.h"
 #include "run/rundir.h"
 
@@ -20,6 +21,7 @@ struct explain_opts {
     const char *output;
     bool env;
     const char *dialect;
+    const char *secrets, *configmaps;
 };
 
 struct explain {
@@ -34,10 +36,18 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     const struct job_spec *spec = jf->jobs[index];
     struct facts *facts = ARENA_NEW(a, struct facts);
     const struct plan *plan;
+    auto_strvec struct strvec missing = STRVEC_INIT;
     int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
 
     if (r < 0)
         return r;
+    r = secrets_collect(a, spec, x->opts.secrets, x->opts.configmaps, &facts->secrets,
+                        &facts->n_secrets, &missing, e);
+    if (r < 0)
+        return r;
+    /* Without a directory, that values are missing is among the plan's notes. */
+    for (size_t i = 0; i < missing.n && (x->opts.secrets || x->opts.configmaps); i++)
+        fprintf(stderr, "muster explain: warning: %s\n", missing.v[i]);
     r = ports_lease(a, spec, !strcmp(facts->isolation, "network"), &facts->ports, NULL, e);
     if (r < 0)
         return r;
@@ -150,6 +160,10 @@ static const struct opt opts[] = {
      .help = "every process's whole environment"},
     {"dialect", 0, OPT_STRING, offsetof(struct explain_opts, dialect), "ID",
      .help = "read the files as this dialect"},
+    {"secrets", 0, OPT_STRING, offsetof(struct explain_opts, secrets), "DIR",
+     .help = "values of secrets: DIR/NAME/KEY; never shown"},
+    {"configmaps", 0, OPT_STRING, offsetof(struct explain_opts, configmaps), "DIR",
+     .help = "values of config maps: DIR/NAME/KEY"},
     OPT_END,
 };
 

@@ -17,6 +17,7 @@
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/ports.h"
+#include "engine/local/secrets.h"
 #include "job/mask.h"
 #include "job/report.h"
 #include "run/driver.h"
@@ -26,6 +27,7 @@ struct run_options {
     int64_t n, hosts;
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
     const char *isolate, *report, *run_dir, *dialect;
+    const char *secrets, *configmaps;
     bool trust_launcher;
 };
 
@@ -48,6 +50,9 @@ static const struct opt run_opts[] = {
      isolation_levels, 0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
     {"dialect", 0, OPT_STRING, AT(dialect), "ID", "read the file as this dialect", NULL, 0},
+    {"secrets", 0, OPT_STRING, AT(secrets), "DIR", "values of secrets: DIR/NAME/KEY", NULL, 0},
+    {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR", "values of config maps: DIR/NAME/KEY",
+     NULL, 0},
     OPT_END,
 };
 
@@ -126,24 +131,6 @@ static int check_runnable(const struct job_spec *spec)
                    spec->file, spec->pause_at->pos.line);
         return EXIT_MUSTER;
     }
-    for (size_t k = 0; k < spec->n_roles; k++)
-        for (size_t i = 0; i < spec->roles[k].n_env; i++) {
-            const struct env_entry *env = &spec->roles[k].env[i];
-            if (env->source != ENV_SECRET && env->source != ENV_CONFIG_MAP)
-                continue;
-            tell_error("%s:%u: %s comes from %s %s, key %s: such values cannot be given to a "
-                       "local run yet",
-                       spec->file, env->at ? env->at->pos.line : 0, env->name,
-                       env->source == ENV_SECRET ? "secretKeyRef" : "configMapKeyRef",
-                       env->ref_name, env->ref_key);
-            return EXIT_MUSTER;
-        }
-    for (size_t k = 0; k < spec->n_roles; k++)
-        if (spec->roles[k].n_env_from > 0) {
-            tell_error("%s: envFrom names %s: such values cannot be given to a local run yet",
-                       spec->file, spec->roles[k].env_from[0].ref_name);
-            return EXIT_MUSTER;
-        }
     return 0;
 }
 
@@ -254,6 +241,9 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     struct facts facts;
     if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
         facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
+        return refuse(NULL, &e);
+    if (secrets_collect(a, spec, o.secrets, o.configmaps, &facts.secrets, &facts.n_secrets, NULL,
+                        &e) < 0)
         return refuse(NULL, &e);
     if (ports_lease(a, spec, !strcmp(facts.isolation, "network"), &facts.ports, &held, &e) < 0)
         return refuse(NULL, &e);

@@ -17,13 +17,17 @@ struct job { /* two roles with ports, as a dialect would make them */
     struct job_spec spec;
 };
 
+/* Another run of this test has other first guesses: its files are elsewhere. */
 static void job_init(struct job *j)
 {
+    static char dir[64];
+
+    (void)snprintf(dir, sizeof(dir), "/jobs/%d", (int)getpid());
     *j = (struct job){
         .worker = {{.label = "sync", .count = 1}, {.label = "data", .count = 2}},
         .ps = {{.label = "MASTER_PORT", .count = 1, .usual = 29500, .first_only = true}},
         .roles = {{.name = "worker", .replicas = 3}, {.name = "ps", .replicas = 2}},
-        .spec = {.name = "job", .file = "x/job.yaml", .dir = "/jobs/x", .n_roles = 2},
+        .spec = {.name = "job", .file = "x/job.yaml", .dir = dir, .n_roles = 2},
     };
     j->roles[0].ports = j->worker;
     j->roles[0].n_ports = 2;
@@ -91,8 +95,7 @@ static void test_any(struct arena *a)
     is_int(ports_lease(a, &j.spec, false, &ports, &held, &e), 0, "ports are leased");
     is_int(held.n, 10, "as many as the job asks for");
     for (size_t i = 0; i < held.n; i++) {
-        outside &=
-            ports[i] >= 20000 && ports[i] <= 65000 && !(ports[i] >= 32768 && ports[i] <= 60999);
+        outside &= ports[i] >= 20000 && ports[i] <= 65000 && !is_ephemeral(ports[i]);
         for (size_t k = 0; k < i; k++)
             distinct &= ports[i] != ports[k];
         kept &= !is_free(AF_INET, ports[i]) && !(has_ipv6() && is_free(AF_INET6, ports[i]));
