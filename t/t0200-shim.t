@@ -132,6 +132,37 @@ def endings():
         ok(not os.path.exists(s.scratch + "/agent.sock"), "no socket is left")
 
 
+def scripts():
+    """Text that holds a secret: run as a file, seen by nobody else."""
+    word = "sesame-%d" % os.getpid()
+    for shell in (["sh"], ["bash"], ["bash", "-o", "errexit", "-o", "nounset", "-o", "pipefail"]):
+        with start() as s:
+            s.spawn(0, 0, shell + [shim.SCRIPT_PATH], log="p0.log", script=shim.SCRIPT_BEGIN
+                    + "key=%s; cat; ls /proc/self/fd\nsleep 60 & wait $!\n(exit 7)\nexit 9" % word)
+            f = s.until("started", process=0)
+            same(f["process"], 0, "%s: a script starts" % " ".join(shell))
+            while "9\n" not in (log := s.log("p0.log")) and "3\n" not in log:
+                time.sleep(0.01)
+            seen = [p for p in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+                    if int(p.parent.name) != os.getpid() and word.encode() in read_some(p)]
+            same(seen, [], "its text is in no list of processes")
+            same(log.split(), ["0", "1", "2", "3"], "its programs do not inherit it")
+            s.signal(ALL, 0, signal.SIGTERM)
+            same(exit_code(s.until("exited", process=0)["status"]), -15, "a signal ends it")
+            run(s, 1, shell + [shim.SCRIPT_PATH],
+                script=shim.SCRIPT_BEGIN + "echo ${LINENO:-1}\n(exit 7)\nexit 9")
+            want = (7 if "errexit" in shell else 9, "1\n")
+            same((exit_code(s.frames("exited")[-1]["status"]), s.log("p1.log")), want,
+                 "lines and codes are its own")
+
+
+def read_some(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def refusals():
     with start() as s:
         def failure(process, argv, **kw):
@@ -339,7 +370,7 @@ def faults():
         same(s.next().get("replica"), 1, "a fault point: nor when it is only opened")
 
 
-for test in (endings, silent_processes, order_of_ends, refusals, leftovers, signals, agents, gates, ranks,
+for test in (endings, silent_processes, order_of_ends, refusals, scripts, leftovers, signals, agents, gates, ranks,
              limits, faults):
     test()
 print("1..%d" % count)

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/mem.h"
 #include "shim/group.h"
 #include "shim/shim.h"
@@ -22,6 +24,7 @@ struct request { /* the body of WIRE_SPAWN; strings are the link's */
     struct replica *replica;
     const char *cwd, *log;
     const char **argv, **env;
+    const char *script; /* SPAWN_SCRIPT, else NULL */
 };
 
 /* --- what muster is told ---------------------------------------------------------------------- */
@@ -135,12 +138,28 @@ static const char **with_stdout(const char **env, int pipe_fd, char text[64])
     return v;
 }
 
+/* The script as a file without a name that nobody can change. */
+static int open_script(const char *script, int *ret_fd, struct err *e)
+{
+    auto_close int fd = memfd_create("script", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int r = fd < 0 ? -errno : io_write_all(fd, script, strlen(script));
+
+    if (r == 0 &&
+        (lseek(fd, 0, SEEK_SET) < 0 ||
+         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0))
+        r = -errno;
+    /* spawn_process() wants it above the place it gets */
+    if (r == 0 && (*ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, WIRE_SCRIPT_FD + 1)) < 0)
+        r = -errno;
+    return r < 0 ? err_set(e, r, "keep the script") : 0;
+}
+
 static int start(struct shim *s, const struct request *rq, struct err *e)
 {
     char text[64];
     int pipe_fds[2], r;
     struct process *p;
-    auto_close int read_end = -1, write_end = -1;
+    auto_close int read_end = -1, write_end = -1, script_fd = -1;
     auto_free const char **env = NULL;
     struct spawn sp;
     int pidfd;
@@ -148,6 +167,8 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
 
     if (!output_log_name_ok(rq->log))
         return err_set(e, -EINVAL, "open log %s", rq->log);
+    if (rq->script && open_script(rq->script, &script_fd, e) < 0)
+        return e->code;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return err_set(e, -errno, "pipe");
     read_end = pipe_fds[0];
@@ -160,6 +181,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .argv = rq->argv,
         .env = env,
         .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
+        .script_fd = rq->script ? script_fd : 0,
     };
     r = spawn_process(s, &sp, &pid, &pidfd, e);
     if (r < 0)
@@ -247,6 +269,8 @@ int process_spawn(struct shim *s, struct wire_reader *r)
     rq.log = wire_get_str(r);
     rq.argv = wire_get_strs(r);
     rq.env = wire_get_strs(r);
+    if (rq.flags & SPAWN_SCRIPT)
+        rq.script = wire_get_str(r);
     if (wire_done(r) && replica < s->n_replicas) {
         rq.replica = &s->replicas[replica];
         begin(s, &rq);

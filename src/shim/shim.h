@@ -163,6 +163,7 @@ struct spawn {
     const char *const *argv; /* not empty; argv[0] without a slash is looked up in env's PATH */
     const char *const *env;
     int fds[3];
+    int script_fd; /* what the process gets as WIRE_SCRIPT_FD, above that number; 0: nothing */
 };
 
 /* Starts a process in its own session inside its replica. Returns when it has become its program:

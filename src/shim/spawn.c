@@ -89,6 +89,18 @@ static int exec_program(struct child_args *a)
     }
 }
 
+/* A descriptor table of its own, with 0, 1 and 2, and the script if there is one. */
+static int leave_table(int script_fd)
+{
+    if (script_fd == 0)
+        return close_range(3, ~0U, CLOSE_RANGE_UNSHARE);
+    if (close_range((unsigned)script_fd + 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+        return -1;
+    if (dup2(script_fd, WIRE_SCRIPT_FD) < 0 || close_range(3, WIRE_SCRIPT_FD - 1, 0) < 0)
+        return -1;
+    return close_range(WIRE_SCRIPT_FD + 1, ~0U, 0);
+}
+
 static int become(struct child_args *a)
 {
     const struct replica *r = a->sp->replica;
@@ -104,8 +116,8 @@ static int become(struct child_args *a)
     if (chdir(a->sp->cwd) < 0)
         return errno;
     a->stage = STAGE_LIMITS;
-    if (close_range(3, ~0U, CLOSE_RANGE_UNSHARE) < 0 ||
-        setrlimit(RLIMIT_NOFILE, &a->s->files) < 0 || setsid() < 0)
+    if (leave_table(a->sp->script_fd) < 0 || setrlimit(RLIMIT_NOFILE, &a->s->files) < 0 ||
+        setsid() < 0)
         return errno;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

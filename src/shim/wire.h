@@ -35,7 +35,7 @@ enum wire_type {
                        u32 n, then per replica: str name, str host, i64 cpu_milli, i64 memory,
                        i64 shm (bytes; -1 = not limited). Answered by READY or REFUSED. */
     WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
-                       strs env. Empty argv: the replica only waits; it counts as started when its
+                       strs env, with SPAWN_SCRIPT: str script. Empty argv: the replica only waits; it counts as started when its
                        namespaces are up. env is also what the agent gives commands in the replica
                        (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
                        waiting replica. Answered by STARTED or SPAWN_FAILED. */
@@ -81,10 +81,16 @@ enum wire_type {
 };
 
 enum {
-    SPAWN_STDIN = 1, /* the process reads the shim's own stdin; else /dev/null */
-    SPAWN_OPEN = 2,  /* only the replica is made, for the process to come; argv is not looked at.
-                        Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
+    SPAWN_STDIN = 1,  /* the process reads the shim's own stdin; else /dev/null */
+    SPAWN_OPEN = 2,   /* only the replica is made, for the process to come; argv is not looked at.
+                         Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
+    SPAWN_SCRIPT = 4, /* the last word of argv is WIRE_SCRIPT_PATH: there it reads the script, text
+                         that nobody else may see in a list of processes */
 };
+#define WIRE_SCRIPT_FD 9 /* one digit: dash knows no others */
+#define WIRE_SCRIPT_PATH "/dev/fd/9"
+/* What a script begins with, on its first line, so that no program of the job inherits it. */
+#define WIRE_SCRIPT_BEGIN "exec 9<&-; "
 
 enum { SCOPE_ALL, SCOPE_REPLICA, SCOPE_PROCESS }; /* id: 0, replica, process */
 

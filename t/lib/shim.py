@@ -14,7 +14,8 @@ import time
 
 SETUP, SPAWN, SIGNAL, STOP, END = range(1, 6)
 READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED = range(64, 74)
-SPAWN_STDIN, SPAWN_OPEN = 1, 2
+SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
+SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
 VERSION = 1
 
@@ -112,14 +113,17 @@ class Shim:
     def send(self, kind, body=b""):
         self.sock.sendall(struct.pack("=IHH", len(body), kind, 0) + body)
 
-    def spawn(self, process, replica, argv, env=None, cwd="/", log=None, flags=0):
+    def spawn(self, process, replica, argv, env=None, cwd="/", log=None, flags=0, script=None):
         env = dict(env or {})
         env.setdefault("PATH", self.run_dir + "/bin:/usr/local/bin:/usr/bin:/bin")
         env.setdefault("MUSTER_RUN_DIR", self.run_dir)
         if log is None:
             log = "%s.log" % self.replicas[replica][0] if argv else ""
+        if script is not None:
+            flags |= SPAWN_SCRIPT
         self.send(SPAWN, u32(process) + u32(replica) + u32(flags) + text(cwd) + text(log)
-                  + texts(argv) + texts(["%s=%s" % kv for kv in env.items()]))
+                  + texts(argv) + texts(["%s=%s" % kv for kv in env.items()])
+                  + (text(script) if script is not None else b""))
 
     def signal(self, scope, ident, sig):
         self.send(SIGNAL, u32(scope) + u32(ident) + u32(sig))
