@@ -41,6 +41,7 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
 
     if (r < 0)
         return r;
+    facts_ask_mpi_version(a, facts);
     r = secrets_collect(a, spec, x->opts.secrets, x->opts.configmaps, &facts->secrets,
                         &facts->n_secrets, &missing, e);
     if (r < 0)

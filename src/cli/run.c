@@ -28,7 +28,7 @@ struct run_options {
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
     const char *isolate, *report, *run_dir, *dialect;
     const char *secrets, *configmaps;
-    bool trust_launcher;
+    bool trust_launcher, require_gpus;
 };
 
 static const char *const isolation_levels[] = {"auto", "names", NULL};
@@ -46,6 +46,8 @@ static const struct opt run_opts[] = {
      "after a rank has failed: how long silence may last (default 60s)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
+    {"require-gpus", 0, OPT_FLAG, AT(require_gpus), NULL,
+     "refuse the job if this machine has fewer GPUs than it asks for", NULL, 0},
     {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
      isolation_levels, 0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
@@ -241,6 +243,8 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     struct facts facts;
     if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
         facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
+        return refuse(NULL, &e);
+    if (o.require_gpus && facts_require_gpus(spec, &facts, &e) < 0)
         return refuse(NULL, &e);
     if (secrets_collect(a, spec, o.secrets, o.configmaps, &facts.secrets, &facts.n_secrets, NULL,
                         &e) < 0)

@@ -71,6 +71,9 @@ struct facts {
     int program_errno; /* what the ranks run cannot be executed here: -ENOENT, -EACCES; 0 = it can */
     bool sshd_ok;      /* mpi->sshd_path exists */
     const char *sshd_found; /* nearest existing sshd, or NULL */
+
+    const char *python3;    /* what python_link leads to, or NULL */
+    const char *rdma_lacks; /* the job asks for RDMA, which needs what is not here; or NULL */
 };
 
 bool isolation_is(const struct facts *facts, const char *level);

@@ -136,6 +136,8 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
     for (size_t i = 0; i < ARRAY_SIZE(links) && r == 0; i++)
         if (symlinkat(plan->facts->shim, fd, links[i]) < 0)
             r = err_sys(e, -errno, "cannot make %s/%s", bin, links[i]);
+    if (r == 0 && plan->facts->python_link && symlinkat(plan->facts->python3, fd, "python") < 0)
+        r = err_sys(e, -errno, "cannot make %s/python", bin);
     if (r == 0 && plan->hostfile)
         r = io_write_atomic(rd->fd, PLAN_HOSTFILE, plan->hostfile, strlen(plan->hostfile), e);
     return r;

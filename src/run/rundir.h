@@ -3,7 +3,8 @@
  *   run directory  STATE/muster/runs/RUN_ID   0700: logs/, journal.jsonl, exits, hostfile, peers.json,
  *                                             report.json, scratch ->
  *   scratch        RUNTIME/muster/RUN_ID      0700: sockets, MPI sessions, bin/ (ssh, rsh,
- *                                             muster-rank -> the shim); short; removed at the end
+ *                                             muster-rank -> the shim; python ->
+ *                                             python3 where there is none); short; removed at the end
  *
  * Locks held on both say that the run lives. The newest LIMIT_RUNS_KEPT run directories are kept;
  * scratch directories of runs that were killed altogether go with the next run.

@@ -20,6 +20,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/io.h"
+#include "engine/local/machine.h"
 
 static bool is_dir(const char *path)
 {
@@ -135,6 +136,34 @@ static enum mpi_impl impl_of_text(const char *text)
     return MPI_UNKNOWN;
 }
 
+/* The first thing that looks like one: "mpirun (Open MPI) 4.1.4", "Version:      4.0.2". */
+static const char *version_in_text(struct arena *a, const char *text)
+{
+    static const char digits[] = "0123456789";
+
+    for (const char *p = strpbrk(text, digits); p; p = strpbrk(p, digits)) {
+        size_t major = strspn(p, digits), n = strspn(p, "0123456789.");
+
+        if (p[major] == '.' && strchr(digits, p[major + 1]) && p[major + 1]) {
+            while (p[n - 1] == '.')
+                n--;
+            return arena_strndup(a, p, n);
+        }
+        p += n;
+    }
+    return NULL;
+}
+
+void facts_ask_mpi_version(struct arena *a, struct facts *f)
+{
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+
+    if (!f->mpirun || f->mpi_version)
+        return;
+    ask_version(f->mpirun, &out);
+    f->mpi_version = version_in_text(a, out.buf);
+}
+
 static enum mpi_impl impl_of(const char *program)
 {
     static const struct {
@@ -239,6 +268,49 @@ static bool wants_limits(const struct job_spec *spec)
     return false;
 }
 
+static bool wants_rdma(const struct job_spec *spec)
+{
+    for (size_t k = 0; k < spec->n_roles; k++)
+        for (size_t i = 0; i < spec->roles[k].n_env; i++) {
+            const struct env_entry *env = &spec->roles[k].env[i];
+            if (strcmp(env->name, "paiAzRDMA") == 0 && env->value &&
+                strcasecmp(env->value, "true") == 0)
+                return true;
+        }
+    return false;
+}
+
+/* What commands may call without saying where it is. */
+static void collect_programs(struct arena *a, const struct job_spec *spec, struct facts *f)
+{
+    const char *path = search_path(spec, f->caller_env);
+
+    f->horovodrun = find_on_path(a, path, "horovodrun") != NULL;
+    if (!find_on_path(a, path, "python"))
+        f->python3 = find_on_path(a, path, "python3");
+    f->python_link = f->python3 != NULL;
+}
+
+static int64_t gpus_wanted(const struct job_spec *spec)
+{
+    int64_t n = 0;
+
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if (spec->roles[k].res.gpu > 0)
+            n += spec->roles[k].res.gpu * spec->roles[k].replicas;
+    return n;
+}
+
+int facts_require_gpus(const struct job_spec *spec, const struct facts *f, struct err *e)
+{
+    int64_t wanted = gpus_wanted(spec);
+
+    if (wanted == 0 || (f->gpus >= wanted && !f->gpus_pretended))
+        return 0;
+    return err_set(e, -ENODEV, "the job asks for %lld GPU%s, this machine has %d (--require-gpus)",
+                   (long long)wanted, wanted == 1 ? "" : "s", f->gpus_pretended ? 0 : f->gpus);
+}
+
 int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
                   const char *run_dir, const char *scratch_dir, struct facts *ret, struct err *e)
 {
@@ -262,6 +334,12 @@ int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_
         return err_sys(e, -errno, "cannot find out the working directory");
     f.caller_dir = arena_strdup(a, cwd);
     f.workdir_ok = collect_workdirs(a, spec);
+    f.user = machine_user(a);
+    f.gpus = machine_gpus();
+    f.interfaces = machine_interfaces(a);
+    if (wants_rdma(spec))
+        f.rdma_lacks = machine_lacks_rdma(a);
+    collect_programs(a, spec, &f);
     if (spec_calls_mpi(spec))
         collect_mpi(a, spec, &f);
     if (wants_limits(spec)) {
