@@ -104,6 +104,7 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
         {"MUSTER_RUN_DIR", facts->run_dir},
         {"MUSTER_PEERS", arena_printf(set->arena, "%s/" PLAN_PEERS, facts->run_dir)},
         {"HOSTNAME", rp->host},
+        {"PDSH_RCMD_TYPE", "ssh"}, /* Debian's pdsh would take rsh, which nobody answers */
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)

@@ -1,8 +1,11 @@
 /* agent.c - the rsh agent: looks like ssh, runs the command inside a replica of this run.
  *
- * mpirun and mpiexec.hydra call it as they would call ssh. Their command is started by the supervisor,
- * with our stdin, stdout and stderr; we wait and end as it ended. A host that is no replica goes to
- * the real ssh. Being killed needs no care: the supervisor sees the connection close.
+ * mpirun, mpiexec.hydra, horovodrun, pdsh and people's scripts call it as they would call ssh or rsh.
+ * Their command is started by the supervisor, with our stdin, stdout and stderr; we wait and end as it
+ * ended. A host that is no replica goes to the real ssh. Being killed needs no care: the supervisor
+ * sees the connection close.
+ *
+ * Not here: terminals, forwarded ports (replicas reach each other without), other users.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +28,23 @@
 enum { SSH_FAILED = 255 };
 
 struct call {
-    const char *host; /* without the user; NULL if there is none */
+    char *host; /* without the user; NULL if there is none */
     struct strbuf command;
-    bool no_stdin; /* -n */
+    bool no_stdin;   /* -n */
+    bool background; /* -f */
+    bool no_command; /* -N */
+    bool forwards;   /* -L and its like */
 };
 
 /* --- the command line ------------------------------------------------------------------------- */
+
+static void take_flag(char flag, struct call *call)
+{
+    call->no_stdin |= flag == 'n' || flag == 'f';
+    call->background |= flag == 'f';
+    call->no_command |= flag == 'N';
+    call->forwards |= flag == 'L' || flag == 'R' || flag == 'D' || flag == 'W';
+}
 
 /* One word of options. Returns how many words it took, 0 if it is none. */
 static int skip_options(char **argv, struct call *call)
@@ -40,28 +54,52 @@ static int skip_options(char **argv, struct call *call)
     if (*p != '-' || !p[1])
         return 0;
     while (*++p) {
+        take_flag(*p, call);
         if (strchr(SSH_WITH_ARGUMENT, *p))
             return p[1] || !argv[1] ? 1 : 2; /* -p22 or -p 22 */
         if (!strchr(SSH_FLAGS, *p))
             return 1; /* ssh would complain; we need to know nothing of it */
-        call->no_stdin |= *p == 'n';
     }
     return 1;
 }
 
-/* As ssh does it: options may stand before and after the host; then all is the command. */
+/* [ssh://][user@]host[:port]; a port only in the first form, or an IPv6 address would lose its end. */
+static char *parse_host(const char *word)
+{
+    bool uri = strncmp(word, "ssh://", 6) == 0;
+    const char *host = uri ? word + 6 : word, *at = strrchr(host, '@');
+
+    host = at ? at + 1 : host;
+    return xstrndup(host, uri ? strcspn(host, ":/") : strlen(host));
+}
+
+static void default_command(struct call *call)
+{
+    const char *shell = getenv("SHELL");
+
+    if (call->no_command)
+        strbuf_addstr(&call->command, "exec sleep infinity");
+    else
+        strbuf_addstr(&call->command, shell && *shell ? shell : "/bin/sh");
+}
+
+/* As ssh does it: options may stand before and after the host, until "--"; then all is the command. */
 static void parse(char **argv, struct call *call)
 {
+    bool options = true;
     int n;
 
     for (argv++; *argv; argv += n) {
-        n = skip_options(argv, call);
+        if (options && strcmp(*argv, "--") == 0) {
+            options = false;
+            n = 1;
+            continue;
+        }
+        n = options ? skip_options(argv, call) : 0;
         if (n == 0 && call->host)
             break;
         if (n == 0) {
-            const char *at = strrchr(*argv, '@');
-
-            call->host = at ? at + 1 : *argv;
+            call->host = parse_host(*argv);
             n = 1;
         }
     }
@@ -70,11 +108,8 @@ static void parse(char **argv, struct call *call)
             strbuf_addch(&call->command, ' ');
         strbuf_addstr(&call->command, *argv);
     }
-    if (!call->command.len) {
-        const char *shell = getenv("SHELL");
-
-        strbuf_addstr(&call->command, shell && *shell ? shell : "/bin/sh");
-    }
+    if (!call->command.len)
+        default_command(call);
 }
 
 /* --- the real ssh ----------------------------------------------------------------------------- */
@@ -125,6 +160,14 @@ static int send_run(int sock, const struct call *call)
     return packet_send(sock, &frame, fds, 3);
 }
 
+/* -f: whoever called us goes on as soon as the command runs; what waits for it is a child of ours. */
+static void go_to_background(void)
+{
+    if (fork() > 0)
+        _exit(0);
+    (void)setsid();
+}
+
 /* The exit code, or -ENOENT if the host is no replica. */
 static int run(int sock, const struct call *call)
 {
@@ -136,6 +179,12 @@ static int run(int sock, const struct call *call)
         r = packet_receive(sock, buf, sizeof(buf), &p);
         if (r == 0 && p.type == WIRE_AGENT_NO_HOST)
             return -ENOENT;
+        if (r == 0 && p.type == WIRE_AGENT_RAN && call->background)
+            go_to_background();
+        if (r == 0 && p.type == WIRE_AGENT_RAN && call->forwards)
+            fprintf(stderr,
+                    "muster-shim: no ports are forwarded: the hosts of a job reach each other "
+                    "without\n");
         if (r == 0 && p.type == WIRE_AGENT_EXITED) {
             status = (int)wire_get_u32(&p.body);
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -160,5 +209,6 @@ int agent_main(int argc, char **argv)
     if (r == -ENOENT)
         r = real_ssh(argv, &call);
     strbuf_release(&call.command);
+    free(call.host);
     return r;
 }

@@ -58,20 +58,70 @@ void command_abandoned(struct shim *s, struct client *c)
     c->command = NULL;
 }
 
-/* A replica is meant by its host name, with or without a domain, or by its own name. */
-static struct replica *find_replica(const struct shim *s, const char *host)
+/* --- who is meant ----------------------------------------------------------------------------- */
+
+/* Is the name a word of the line? */
+static bool line_has(const char *line, const char *name)
 {
-    size_t n = strcspn(host, ".");
+    static const char blanks[] = " \t";
+    size_t len = strlen(name);
 
-    for (uint32_t i = 0; i < s->n_replicas; i++) {
-        struct replica *r = &s->replicas[i];
+    for (;;) {
+        size_t n;
 
-        if (strcmp(r->host, host) == 0 || strcmp(r->name, host) == 0 ||
-            (strncmp(r->host, host, n) == 0 && r->host[n] == '\0'))
-            return r;
+        line += strspn(line, blanks);
+        n = strcspn(line, " \t\n#");
+        if (n == 0)
+            return false;
+        if (n == len && strncasecmp(line, name, n) == 0)
+            return true;
+        line += n;
+    }
+}
+
+/* The replica whose host name stands beside this address or other name in the job's /etc/hosts. */
+static struct replica *find_in_hosts(const struct shim *s, const char *name)
+{
+    for (const char *line = s->hosts; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        if (!line_has(line, name))
+            continue;
+        for (uint32_t i = 0; i < s->n_replicas; i++) {
+            if (line_has(line, s->replicas[i].host))
+                return &s->replicas[i];
+        }
     }
     return NULL;
 }
+
+static bool is_localhost(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+/* A replica is meant by its host name, with or without a domain, by its own name, by whatever else the
+ * hosts file calls it, or by being where the agent is. */
+static struct replica *find_replica(const struct shim *s, const struct client *c, const char *host)
+{
+    size_t n = strcspn(host, ".");
+    struct replica *r;
+
+    if (is_localhost(host))
+        return replica_of_pid(s, c->pid);
+    for (uint32_t i = 0; i < s->n_replicas; i++) {
+        r = &s->replicas[i];
+        if (strcasecmp(r->host, host) == 0 || strcmp(r->name, host) == 0)
+            return r;
+    }
+    r = find_in_hosts(s, host);
+    for (uint32_t i = 0; i < s->n_replicas && !r && n > 0; i++) {
+        if (strncasecmp(s->replicas[i].host, host, n) == 0 && s->replicas[i].host[n] == '\0')
+            r = &s->replicas[i];
+    }
+    return r;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
 
 /* The replica's environment and the mark that tells rank wrappers what the agent found out. */
 static const char **command_env(const struct replica *r, bool forward)
@@ -121,7 +171,7 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
 
     if (!wire_done(&p->body) || p->n_fds != 3 || c->command || c->rank)
         return -EPROTO;
-    r = find_replica(s, host);
+    r = find_replica(s, c, host);
     if (!r) {
         answer(c, WIRE_AGENT_NO_HOST);
         return 0;

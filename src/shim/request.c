@@ -80,6 +80,7 @@ static int handle_setup(struct shim *s, struct wire_reader *r)
     read_replicas(s, r);
     if (!wire_done(r))
         return -EPROTO;
+    s->hosts = xstrdup(hosts);
     if (setup_run(s, run_dir, hosts, &e) < 0 || server_open(s, &e) < 0) {
         refuse(s, &e);
         return 0;

@@ -83,6 +83,7 @@ struct shim {
     int exit_code; /* then */
 
     char *run_id, *scratch_dir;
+    char *hosts;             /* text of the job's /etc/hosts: more names of replicas */
     int logs_fd, scratch_fd; /* directories */
     int exits_fd;            /* RUN_DIR/exits, one line per ending */
     int stdin_fd;            /* what the supervisor was started with */
