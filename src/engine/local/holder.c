@@ -34,17 +34,30 @@ struct entry { /* a line of /proc/net/tcp */
 
 /* --- sockets ------------------------------------------------------------------------------------ */
 
+/* The word of that number in the line, or "" if it has fewer. */
+static const char *field(const char *line, int k)
+{
+    line += strspn(line, " ");
+    for (; k > 0; k--) {
+        line += strcspn(line, " \n");
+        line += strspn(line, " ");
+    }
+    return line;
+}
+
 /* "  1: 0100007F:1F90 00000000:0000 0A tx:rx tr:tm retrnsmt uid timeout inode …", addresses longer
  * for IPv6. */
 static bool parse_entry(const char *line, unsigned port, struct entry *ret)
 {
-    unsigned local;
+    const char *local = field(line, 1);
 
-    return sscanf(line,
-                  " %*d: %*[0-9A-Fa-f]:%4x %*[0-9A-Fa-f]:%*4x %2x %*[0-9A-Fa-f:] %*[0-9A-Fa-f:] "
-                  "%*[0-9A-Fa-f] %u %*d %lu",
-                  &local, &ret->state, &ret->uid, &ret->inode) == 4 &&
-           local == port;
+    local += strcspn(local, ": \n");
+    if (*local != ':' || strtoul(local + 1, NULL, 16) != port)
+        return false;
+    ret->state = (unsigned)strtoul(field(line, 3), NULL, 16);
+    ret->uid = (unsigned)strtoul(field(line, 7), NULL, 10);
+    ret->inode = strtoul(field(line, 9), NULL, 10);
+    return true;
 }
 
 /* Whoever listens counts before whoever is merely connected, and anyone before a closed connection
@@ -71,6 +84,13 @@ static bool find_socket(unsigned port, struct entry *ret)
         }
     }
     return found;
+}
+
+bool port_is_closing(unsigned port)
+{
+    struct entry at;
+
+    return find_socket(port, &at) && at.state == STATE_TIME_WAIT;
 }
 
 /* --- processes ---------------------------------------------------------------------------------- */

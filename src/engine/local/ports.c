@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -112,44 +113,85 @@ static unsigned first_guess(const struct lease_request *lr, const struct wanted 
 
 /* --- sockets ------------------------------------------------------------------------------------ */
 
+static int allow_reuse(int fd)
+{
+    int on = 1;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+        return -errno;
+    return 0;
+}
+
 /* One socket of IPv6 that takes IPv4 too keeps both away; without IPv6 there is only the other. */
-static int bind_wildcard(unsigned port, int *ret_fd)
+static int open_socket(struct sockaddr_storage *addr, unsigned port)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int off = 0;
     auto_close int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+    *addr = (struct sockaddr_storage){0};
     if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) {
-        if (bind(fd, (struct sockaddr *)&six, sizeof(six)) == 0) {
-            *ret_fd = TAKE_FD(fd);
-            return 0;
-        }
-        if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT)
-            return -errno;
+        memcpy(addr, &six, sizeof(six));
+        return TAKE_FD(fd);
     }
     if (fd < 0 && errno != EAFNOSUPPORT)
         return -errno;
-    auto_close int fd4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd4 < 0 || bind(fd4, (struct sockaddr *)&four, sizeof(four)) < 0)
-        return -errno;
-    *ret_fd = TAKE_FD(fd4);
-    return 0;
+    memcpy(addr, &four, sizeof(four));
+    int fd4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd4 < 0 ? -errno : fd4;
 }
 
-static int try_port(unsigned port, int *ret_fd)
+/* reuse: even if closed connections of others are still known (see try_fixed()). */
+static int try_port(unsigned port, bool reuse, int *ret_fd)
 {
-    int on = 1;
-    auto_close int fd = -1;
-    int r = bind_wildcard(port, &fd);
+    struct sockaddr_storage addr;
+    auto_close int fd = open_socket(&addr, port);
+    int r = fd < 0 ? fd : reuse ? allow_reuse(fd) : 0;
 
-    if (r < 0)
-        return r;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+    if (r == 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+        r = -errno;
+    if (r == 0 && !reuse)
+        r = allow_reuse(fd);
+    if (r == 0)
+        *ret_fd = TAKE_FD(fd);
+    return r;
+}
+
+/* A name that only one process of this network can have, for as long as it lives. */
+static int lock_port(unsigned port, int *ret_fd)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "muster/port/%u", port);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&addr,
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0)
         return -errno;
     *ret_fd = TAKE_FD(fd);
     return 0;
+}
+
+static bool is_in_range(const struct range *r, unsigned port)
+{
+    return port >= PORT_FIRST && port <= PORT_LAST && !(port >= r->low && port <= r->high);
+}
+
+/* A number that a job insists on. For a minute after its last use the kernel still knows the connections
+ * that were closed, and binds such a port only with SO_REUSEADDR, which would not see the lease of
+ * another run. So runs keep each other off fixed ports by a lock too; only a number that may also be
+ * somebody's guess has to wait. */
+static int try_fixed(const struct range *range, unsigned port, int *ret_fd, int *ret_lock)
+{
+    int r = lock_port(port, ret_lock);
+
+    if (r < 0)
+        return r;
+    r = try_port(port, false, ret_fd);
+    if (r == -EADDRINUSE && !is_in_range(range, port) && port_is_closing(port))
+        r = try_port(port, true, ret_fd);
+    return r;
 }
 
 /* --- leasing ------------------------------------------------------------------------------------ */
@@ -170,7 +212,7 @@ static int lease_any(const struct lease_request *lr, const struct wanted *w, int
 
     for (unsigned tries = 0; tries < lr->range.n; tries++, k = (k + 1) % lr->range.n) {
         unsigned port = nth_port(&lr->range, k);
-        int r = try_port(port, ret_fd);
+        int r = try_port(port, false, ret_fd);
         if (r == 0)
             return (int)port;
         if (r != -EADDRINUSE && r != -EACCES)
@@ -197,7 +239,7 @@ static const struct wanted *taken_by_ourselves(const struct lease_request *lr, i
 }
 
 static int lease_fixed(const struct lease_request *lr, const struct wanted *w, int *ret_fd,
-                       struct err *e)
+                       int *ret_lock, struct err *e)
 {
     int port = w->port->begin_at + w->i;
 
@@ -210,7 +252,7 @@ static int lease_fixed(const struct lease_request *lr, const struct wanted *w, i
                        "%sport %d is wanted by %s-%d and by %s-%d, which share the ports of this "
                        "machine; `--isolate network` gives every replica its own",
                        place(lr, w), port, ours->role->name, ours->index, w->role->name, w->index);
-    int r = try_port((unsigned)port, ret_fd);
+    int r = try_fixed(&lr->range, (unsigned)port, ret_fd, ret_lock);
     if (r == 0 || lr->look_only)
         return port;
     if (r == -EADDRINUSE)
@@ -232,7 +274,7 @@ static int lease_all(const struct lease_request *lr, struct err *e)
 
             if ((w->port->begin_at != 0) != fixed)
                 continue;
-            int port = fixed ? lease_fixed(lr, w, fd, e) : lease_any(lr, w, fd, e);
+            int port = fixed ? lease_fixed(lr, w, fd, fd + lr->n, e) : lease_any(lr, w, fd, e);
             if (port < 0)
                 return port;
             lr->numbers[i] = port;
@@ -313,8 +355,8 @@ int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, 
         return err_set(e, -E2BIG, "the job wants %zu ports (%d at most)", lr.n, LIMIT_PORTS);
     lr.wanted = list_wanted(a, spec, lr.n);
     lr.numbers = ARENA_ARRAY(a, int, lr.n + 1);
-    *lr.held = (struct leases){.fds = xcalloc(lr.n + 1, sizeof(int)), .n = lr.n};
-    for (size_t i = 0; i < lr.n; i++)
+    *lr.held = (struct leases){.fds = xcalloc(2 * lr.n + 1, sizeof(int)), .n = 2 * lr.n};
+    for (size_t i = 0; i < lr.held->n; i++)
         lr.held->fds[i] = -1;
     int r = own_network ? give_all(&lr, e) : lease_all(&lr, e);
     if (r < 0 || lr.look_only)

@@ -13,7 +13,7 @@
 #include "spec/spec.h"
 
 struct leases {
-    int *fds; /* heap */
+    int *fds; /* heap; one for each port, then for fixed ones as many locks; -1: none */
     size_t n;
 };
 

@@ -1,6 +1,7 @@
 /* ports.c - leases: numbers that stay the same, are held, and are given back; who has a taken one. */
 #include "engine/local/ports.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/arena.h"
+#include "base/io.h"
 #include "base/tap.h"
 
 struct job { /* two roles with ports, as a dialect would make them */
@@ -71,14 +73,11 @@ static bool has_ipv6(void)
 /* The kernel's own, for connections. */
 static bool is_ephemeral(int port)
 {
-    int low = 32768, high = 60999;
-    FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    char *end;
 
-    if (f) {
-        if (fscanf(f, "%d %d", &low, &high) != 2)
-            low = high = 0;
-        (void)fclose(f);
-    }
+    (void)io_read_file(AT_FDCWD, "/proc/sys/net/ipv4/ip_local_port_range", 64, &sb, NULL);
+    long low = strtol(sb.buf, &end, 10), high = strtol(end, NULL, 10);
     return port >= low && port <= high;
 }
 
@@ -93,8 +92,8 @@ static void test_any(struct arena *a)
     job_init(&j);
     is_int(ports_lease(a, &j.spec, false, &look, NULL, &e), 0, "what would be taken");
     is_int(ports_lease(a, &j.spec, false, &ports, &held, &e), 0, "ports are leased");
-    is_int(held.n, 10, "as many as the job asks for");
-    for (size_t i = 0; i < held.n; i++) {
+    is_int(spec_n_ports(&j.spec), 10, "as many as the job asks for");
+    for (size_t i = 0; i < 10; i++) {
         outside &= ports[i] >= 20000 && ports[i] <= 65000 && !is_ephemeral(ports[i]);
         for (size_t k = 0; k < i; k++)
             distinct &= ports[i] != ports[k];
@@ -103,7 +102,7 @@ static void test_any(struct arena *a)
     ok(outside, "outside the ephemeral range");
     ok(distinct, "no number twice");
     ok(kept, "each is held, for IPv6 too");
-    is_int(memcmp(look, ports, held.n * sizeof(int)), 0, "they are what a look showed");
+    is_int(memcmp(look, ports, 10 * sizeof(int)), 0, "they are what a look showed");
     is_int(ports_lease(a, &j.spec, false, &second, &again, &e), 0, "a second job of this file");
     ok(second[0] != ports[0], "gets others meanwhile");
     leases_release(&again);
@@ -189,6 +188,44 @@ static void test_holder(struct arena *a)
     (void)close(up[0]);
 }
 
+/* A server that closes its connections first leaves its port in TIME_WAIT: a second run of its job must
+ * not have to wait. Gives the port, an ephemeral one. */
+static int used_port(void)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET};
+    socklen_t len = sizeof(addr);
+    int server = bind_to(AF_INET, 0), client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &len, sizeof(int)) < 0 ||
+        listen(server, 1) < 0 || getsockname(server, (struct sockaddr *)&addr, &len) < 0)
+        return -1;
+    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(client, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+        return -1;
+    (void)close(accept(server, NULL, NULL));
+    (void)close(client);
+    (void)close(server);
+    return ntohs(addr.sin_port);
+}
+
+static void test_used(struct arena *a)
+{
+    struct job j;
+    struct leases held, again;
+    const int *ports;
+    struct err e = {0};
+
+    job_init(&j);
+    j.roles[0].replicas = 1;
+    j.worker[0].begin_at = used_port();
+    ok(j.worker[0].begin_at > 0 && !is_free(AF_INET, j.worker[0].begin_at), "a port in TIME_WAIT");
+    is_int(ports_lease(a, &j.spec, false, &ports, &held, &e), 0, "can be leased: %s", e.text);
+    is_int(ports_lease(a, &j.spec, false, &ports, &again, &e), -EADDRINUSE, "by one only");
+    leases_release(&held);
+    is_int(ports_lease(a, &j.spec, false, &ports, &again, &e), 0, "then by the next");
+    leases_release(&again);
+}
+
 static void test_own_network(struct arena *a)
 {
     struct job j;
@@ -218,6 +255,7 @@ int main(void)
     test_any(a);
     test_fixed(a);
     test_holder(a);
+    test_used(a);
     test_own_network(a);
     arena_free(a);
     return tap_done();
