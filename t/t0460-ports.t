@@ -136,6 +136,6 @@ s = socket.create_server(("", int(sys.argv[1]))); print("up", flush=True); s.acc
     is "$rc" 125 "two replicas with one fixed port are refused"
     like "$(cat "$err")" "main-0 and by main-1.*--isolate network" "both are named, and what helps"
 else
-    skip "no dialect with fixed ports yet" 9
+    skip "no dialect with fixed ports yet" 8
 fi
 done_testing
