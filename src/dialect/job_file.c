@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "dialect/registry.h"
+#include "doc/edit.h"
 #include "doc/json_read.h"
 #include "doc/yaml.h"
 
@@ -73,6 +74,57 @@ static enum verdict read_document(struct arena *a, const struct read_options *op
     return VERDICT_ACCEPT;
 }
 
+/* --- --set ---------------------------------------------------------------------------------- */
+
+static int parse_sets(struct arena *a, const char *const *sets, const struct edit **ret,
+                      size_t *ret_n, struct err *e)
+{
+    for (*ret_n = 0; sets && sets[*ret_n]; ++*ret_n) {
+        int r = *ret_n < LIMIT_SETS ? edit_parse(a, sets[*ret_n], &ret[*ret_n], e)
+                                    : err_set(e, -EINVAL, "--set: at most %d times", LIMIT_SETS);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Is the edit meant for this document? The only job of a file takes all; of several, those that have
+ * the path's first key. Documents that are no jobs are left alone. */
+static bool edit_concerns(const struct edit *edit, const struct node *root, size_t n_jobs)
+{
+    return n_jobs == 1 || node_get(root, edit_first_key(edit));
+}
+
+static void apply_sets(struct arena *a, struct job_file *jf, const struct dialect *forced,
+                       const struct edit *const *edits, size_t n)
+{
+    size_t jobs[LIMIT_DOCUMENTS], n_jobs = 0;
+
+    for (size_t i = 0; i < jf->doc.n_roots; i++)
+        if (jf->doc.roots[i]->type == NODE_MAP &&
+            (forced || dialect_sight(a, jf->doc.roots[i]).verdict != VERDICT_NOTJOB))
+            jobs[n_jobs++] = i;
+    for (size_t k = 0; k < n && n_jobs; k++) {
+        bool taken = false;
+
+        for (size_t i = 0; i < n_jobs; i++) {
+            const struct node **root = &jf->doc.roots[jobs[i]], *made;
+
+            if (!edit_concerns(edits[k], *root, n_jobs))
+                continue;
+            taken = true;
+            made = edit_apply(a, edits[k], *root, &jf->diags);
+            if (made)
+                *root = made;
+        }
+        if (!taken)
+            diag_at(&jf->diags, jf->doc.roots[jobs[0]], "E0143", NULL,
+                    "--set: none of the %zu jobs here has a key `%s`", n_jobs,
+                    edit_first_key(edits[k]));
+    }
+}
+
 /* --- the file ------------------------------------------------------------------------------- */
 
 /* One verdict for several documents: the worst that concerns a job. */
@@ -131,12 +183,16 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
 {
     const struct dialect *forced = opts->dialect ? dialect_by_id(opts->dialect) : NULL;
     auto_strbuf struct strbuf text = STRBUF_INIT;
+    const struct edit *edits[LIMIT_SETS];
     const char *dir;
+    size_t n_edits;
     int r;
 
     if (opts->dialect && !forced)
         return err_set(e, -EINVAL, "there is no dialect %s", opts->dialect);
-    r = read_text(path, &text, e);
+    r = parse_sets(a, opts->sets, edits, &n_edits, e);
+    if (r == 0)
+        r = read_text(path, &text, e);
     if (r < 0)
         return r;
     *ret = (struct job_file){.path = arena_strdup(a, path), .verdict = VERDICT_NOTJOB};
@@ -145,6 +201,7 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
         json_read(a, path, text.buf, text.len, true, &ret->diags, &ret->doc);
     else
         yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
+    apply_sets(a, ret, forced, edits, n_edits);
     ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
     read_documents(a, opts, ret, forced);
     if (ret->doc.broken || (ret->verdict == VERDICT_ACCEPT && ret->diags.n_errors))

@@ -78,6 +78,9 @@ struct diag *diag_at(struct diags *ds, const struct node *at, const char *code, 
     va_start(ap, fmt);
     d = add(ds, at->pos, node_path(ds->arena, at), code, hint, fmt, ap);
     va_end(ap);
+    if (d && at->set) /* what stands at that place in the file is something else */
+        d->message = harmless(ds->arena,
+                              arena_printf(ds->arena, "%s (set by --set %s)", d->message, at->set));
     return d;
 }
 

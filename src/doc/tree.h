@@ -41,6 +41,7 @@ struct node {
     size_t n;                  /* NODE_SEQ, NODE_MAP: number of children */
     const struct node *const *items; /* NODE_SEQ */
     const struct pair *pairs;        /* NODE_MAP, in file order, duplicates removed (last wins) */
+    const char *set;                 /* it is not the file's: the path of the --set it came by */
 };
 
 /* One parsed text. A file may hold several documents. */

@@ -1,0 +1,484 @@
+/* edit.c - see edit.h. An edit is checked against the tree first; the copy that follows cannot fail. */
+#include "doc/edit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/nearest.h"
+#include "base/num.h"
+#include "base/strbuf.h"
+#include "doc/build.h"
+#include "doc/text.h"
+#include "doc/yaml.h"
+#include "doc/yaml_text.h"
+
+struct step {
+    const char *key; /* NULL: an index */
+    size_t index;
+};
+
+struct edit {
+    const char *path; /* as the user wrote it, for messages */
+    struct step *steps;
+    size_t n;
+    const struct node *value; /* NODE_NULL removes */
+};
+
+/* --- PATH --------------------------------------------------------------------------------------- */
+
+struct scan {
+    struct arena *a;
+    const char *text, *at;
+    struct step steps[LIMIT_SET_STEPS];
+    size_t n;
+};
+
+/* The value may be nobody's business: it is not repeated. */
+static const char *shown(const struct scan *s)
+{
+    return arena_strndup(s->a, s->text, strcspn(s->text, "="));
+}
+
+static int bad_path(struct err *e, const struct scan *s, const char *why)
+{
+    return err_set(e, -EINVAL, "--set %s: %s at character %zu", shown(s), why,
+                   (size_t)(s->at - s->text) + 1);
+}
+
+static int add_step(struct scan *s, const char *key, size_t index, struct err *e)
+{
+    if (s->n == LIMIT_SET_STEPS)
+        return err_set(e, -EINVAL, "--set: the path has more than %d steps", LIMIT_SET_STEPS);
+    s->steps[s->n++] = (struct step){key, index};
+    return 0;
+}
+
+/* A key in quotes; a backslash takes the next character as it is. */
+static int scan_quoted(struct scan *s, const char **ret, struct err *e)
+{
+    auto_strbuf struct strbuf key = STRBUF_INIT;
+    char quote = *s->at;
+    const char *p = s->at + 1;
+
+    for (; *p && *p != quote; p++) {
+        p += *p == '\\' && p[1];
+        strbuf_addch(&key, *p);
+    }
+    if (!*p)
+        return bad_path(e, s, "a quote is not closed");
+    s->at = p + 1;
+    *ret = arena_strndup(s->a, key.buf, key.len);
+    return 0;
+}
+
+/* [3], [key], ["a key"] */
+static int scan_bracket(struct scan *s, struct err *e)
+{
+    const char *key = NULL;
+    uint32_t index = 0;
+    bool quoted = s->at[1] == '"' || s->at[1] == '\'';
+    int r = 0;
+
+    if (quoted) {
+        s->at++;
+        r = scan_quoted(s, &key, e);
+        if (r < 0)
+            return r;
+        if (*s->at != ']')
+            return bad_path(e, s, "a bracket is not closed");
+    } else {
+        size_t n = strcspn(s->at + 1, "]");
+
+        if (!s->at[1 + n])
+            return bad_path(e, s, "a bracket is not closed");
+        if (n == 0)
+            return bad_path(e, s, "there is no index");
+        key = arena_strndup(s->a, s->at + 1, n);
+        s->at += 1 + n;
+    }
+    s->at++;
+    if (!quoted && num_u32(key, &index) == 0)
+        key = NULL;
+    return add_step(s, key, index, e);
+}
+
+static int scan_key(struct scan *s, struct err *e)
+{
+    const char *key;
+    size_t n;
+
+    if (*s->at == '"' || *s->at == '\'') {
+        int r = scan_quoted(s, &key, e);
+
+        return r < 0 ? r : add_step(s, key, 0, e);
+    }
+    n = strcspn(s->at, ".[=");
+    if (n == 0)
+        return bad_path(e, s, "there is no key");
+    key = arena_strndup(s->a, s->at, n);
+    s->at += n;
+    return add_step(s, key, 0, e);
+}
+
+static int scan_path(struct scan *s, struct err *e)
+{
+    bool dot = true; /* a key may follow */
+    int r;
+
+    s->at = s->text + (*s->text == '.');
+    while (*s->at && *s->at != '=') {
+        if (*s->at == '[')
+            r = scan_bracket(s, e);
+        else if (dot)
+            r = scan_key(s, e);
+        else
+            r = bad_path(e, s, "a dot is missing");
+        if (r < 0)
+            return r;
+        dot = *s->at == '.';
+        s->at += dot;
+        if (dot && (!*s->at || *s->at == '='))
+            return bad_path(e, s, "there is no key");
+    }
+    if (!*s->at)
+        return err_set(e, -EINVAL, "--set %s: it must be PATH=VALUE, with an equals sign",
+                       shown(s));
+    if (s->n == 0 || !s->steps[0].key)
+        return err_set(e, -EINVAL, "--set %s: the path must begin with a key", shown(s));
+    return 0;
+}
+
+/* --- VALUE -------------------------------------------------------------------------------------- */
+
+static int bad_value(struct err *e, const struct edit *edit, const struct diags *ds)
+{
+    for (size_t i = 0; i < ds->n; i++)
+        if (ds->v[i].severity == SEV_ERROR)
+            return err_set(e, -EINVAL, "--set %s: the value: %s%s%s", edit->path, ds->v[i].message,
+                           ds->v[i].hint ? "; " : "", ds->v[i].hint ? ds->v[i].hint : "");
+    return err_set(e, -EINVAL,
+                   "--set %s: the value must be one value; a text that begins with a quote or a "
+                   "bracket has to stand in quotes as a whole",
+                   edit->path);
+}
+
+static int read_value(struct arena *a, struct edit *edit, const char *text, struct err *e)
+{
+    CLEANUP(diags_release) struct diags ds;
+    size_t len = strlen(text);
+    struct doc doc;
+
+    diags_init(&ds, a);
+    if (strchr("\"'[{", *text) && *text) {
+        if (yaml_read(a, "--set", text, len, &ds, &doc) < 0 || doc.n_roots != 1 || doc.broken)
+            return bad_value(e, edit, &ds);
+        /* `"a": 1` is a mapping in block style: a quote promised a string. */
+        if ((*text == '"' || *text == '\'') && doc.roots[0]->type != NODE_STRING)
+            return bad_value(e, edit, &ds);
+        edit->value = doc.roots[0];
+        return 0;
+    }
+    if (text_check(text, len, TEXT_YAML, &ds) < len)
+        return bad_value(e, edit, &ds);
+
+    struct node *node = ARENA_NEW(a, struct node);
+
+    *node = (struct node){.type = NODE_STRING, .text = arena_strdup(a, text), .len = len};
+    if (len)
+        yaml_type_plain(node);
+    edit->value = node;
+    return 0;
+}
+
+int edit_parse(struct arena *a, const char *text, const struct edit **ret, struct err *e)
+{
+    struct scan s = {.a = a, .text = text};
+    struct edit *edit = ARENA_NEW(a, struct edit);
+    int r = scan_path(&s, e);
+
+    if (r < 0)
+        return r;
+    edit->path = arena_strndup(a, text, (size_t)(s.at - text));
+    edit->n = s.n;
+    edit->steps = ARENA_ARRAY(a, struct step, s.n);
+    memcpy(edit->steps, s.steps, s.n * sizeof(*edit->steps));
+    r = read_value(a, edit, s.at + 1, e);
+    if (r < 0)
+        return r;
+    *ret = edit;
+    return 0;
+}
+
+const char *edit_first_key(const struct edit *edit)
+{
+    return edit->steps[0].key;
+}
+
+/* --- is there a way? ---------------------------------------------------------------------------- */
+
+static const char *nearest_key(const struct node *map, const char *key)
+{
+    const char *keys[64];
+    size_t n = 0;
+
+    for (; n < map->n && n < ARRAY_SIZE(keys); n++)
+        keys[n] = map->pairs[n].key->text;
+    return nearest_word(key, keys, n);
+}
+
+static const char *name_of(const struct node *item)
+{
+    const struct node *name = node_get(item, "name");
+
+    return name && name->type == NODE_STRING ? name->text : NULL;
+}
+
+static const char *nearest_name(const struct node *list, const char *key)
+{
+    const char *names[64];
+    size_t n = 0;
+
+    for (; n < list->n && n < ARRAY_SIZE(names); n++)
+        names[n] = name_of(list->items[n]);
+    return nearest_word(key, names, n);
+}
+
+static const char *did_you_mean(struct arena *a, const char *near)
+{
+    return near ? arena_printf(a, "did you mean `%s`?", near) : NULL;
+}
+
+/* The item a step leads to in a list, or NULL. A name becomes the index it stands for. */
+static const struct node *enter_list(const struct edit *edit, const struct node *list,
+                                     struct step *step, struct diags *ds)
+{
+    for (size_t i = 0; step->key && i < list->n; i++) {
+        const char *name = name_of(list->items[i]);
+
+        if (name && strcmp(name, step->key) == 0) {
+            *step = (struct step){NULL, i};
+            break;
+        }
+    }
+    if (!step->key && step->index < list->n)
+        return list->items[step->index];
+    if (step->key)
+        diag_at(ds, list, "E0140", did_you_mean(ds->arena, nearest_name(list, step->key)),
+                "--set %s: %s is a list and has no item of the name `%s`", edit->path,
+                node_path(ds->arena, list), step->key);
+    else
+        diag_at(ds, list, "E0140", NULL, "--set %s: %s has %zu item%s, there is no [%zu]",
+                edit->path, node_path(ds->arena, list), list->n, list->n == 1 ? "" : "s",
+                step->index);
+    return NULL;
+}
+
+/* Follows the path as far as it is there. Returns whether the edit can be made; names among the
+ * steps become indexes. */
+static bool check(const struct edit *edit, struct step *steps, const struct node *root,
+                  struct diags *ds)
+{
+    const struct node *node = root;
+    bool remove = edit->value->type == NODE_NULL;
+
+    for (size_t i = 0; i < edit->n; i++) {
+        const struct node *below = NULL;
+
+        if (node->type == NODE_SEQ) {
+            below = enter_list(edit, node, &steps[i], ds);
+            if (!below)
+                return false;
+        } else if (!steps[i].key || (node->type != NODE_MAP && node->type != NODE_NULL)) {
+            diag_at(ds, node, "E0141", NULL, "--set %s: %s is %s, not %s", edit->path,
+                    node_path(ds->arena, node), node_words(ds->arena, node),
+                    steps[i].key ? "a mapping" : "a list");
+            return false;
+        } else {
+            below = node_get(node, steps[i].key);
+        }
+        if (below) {
+            node = below;
+            continue;
+        }
+        if (remove) {
+            diag_at(ds, node, "E0142",
+                    did_you_mean(ds->arena,
+                                 node->type == NODE_MAP ? nearest_key(node, steps[i].key) : NULL),
+                    "--set %s: there is no `%s` in %s to be removed", edit->path, steps[i].key,
+                    node_path(ds->arena, node));
+            return false;
+        }
+        for (i++; i < edit->n; i++)
+            if (!steps[i].key) {
+                diag_at(ds, node, "E0140", "set the whole list: PATH=[…]",
+                        "--set %s: there is no list to take [%zu] of", edit->path, steps[i].index);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* --- the copy ----------------------------------------------------------------------------------- */
+
+struct copying {
+    struct arena *a;
+    const struct edit *edit;
+    const struct step *steps;
+    size_t n_nodes;
+    int deepest;
+};
+
+static struct node *copy_head(struct copying *c, const struct node *from, const struct place *at)
+{
+    struct node *node = ARENA_NEW(c->a, struct node);
+    int depth = at->depth + (from->type == NODE_SEQ || from->type == NODE_MAP);
+
+    *node = *from;
+    node->parent = at->parent;
+    node->parent_key = at->key;
+    node->index = at->index;
+    c->n_nodes++;
+    if (depth > c->deepest)
+        c->deepest = depth;
+    return node;
+}
+
+/* With `mark`, all of the copy stands at pos and is known to come from the command line. */
+static const struct node *copy(struct copying *c, const struct node *from, const struct place *at,
+                               const struct pos *mark)
+{
+    struct node *node = copy_head(c, from, at);
+
+    if (mark) {
+        node->pos = *mark;
+        node->set = c->edit->path;
+    }
+    if (from->type == NODE_SEQ) {
+        const struct node **items = ARENA_ARRAY(c->a, const struct node *, from->n);
+
+        for (size_t i = 0; i < from->n; i++)
+            items[i] =
+                copy(c, from->items[i], &(struct place){node, NULL, i, at->depth + 1}, mark);
+        node->items = items;
+    } else if (from->type == NODE_MAP) {
+        struct pair *pairs = ARENA_ARRAY(c->a, struct pair, from->n);
+
+        for (size_t i = 0; i < from->n; i++) {
+            const struct place below = {node, from->pairs[i].key->text, 0, at->depth + 1};
+
+            pairs[i].key = copy(c, from->pairs[i].key, &below, mark);
+            pairs[i].value = copy(c, from->pairs[i].value, &below, mark);
+        }
+        node->pairs = pairs;
+    }
+    return node;
+}
+
+static const struct node *remake(struct copying *c, const struct node *from, const struct place *at,
+                                 size_t step, struct pos pos);
+
+/* A pair that was not there: it stands where the mapping's own key does. */
+static struct pair new_pair(struct copying *c, const struct place *below, size_t step,
+                            struct pos pos)
+{
+    const struct node key = {
+        .type = NODE_STRING, .pos = pos, .text = below->key, .len = strlen(below->key)};
+
+    return (struct pair){copy(c, &key, below, &pos), remake(c, NULL, below, step + 1, pos)};
+}
+
+static void remake_map(struct copying *c, struct node *node, const struct node *from, int depth,
+                       size_t step)
+{
+    const char *key = c->steps[step].key;
+    bool remove = step + 1 == c->edit->n && c->edit->value->type == NODE_NULL, found = false;
+    struct pair *pairs = ARENA_ARRAY(c->a, struct pair, from->n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < from->n; i++) {
+        const struct pair *p = &from->pairs[i];
+        const struct place below = {node, p->key->text, 0, depth + 1};
+        bool here = strcmp(p->key->text, key) == 0;
+
+        found = found || here;
+        if (here && remove)
+            continue;
+        pairs[n].key =
+            copy(c, p->key, &below, here && step + 1 == c->edit->n ? &p->key->pos : NULL);
+        pairs[n++].value = here ? remake(c, p->value, &below, step + 1, p->value->pos)
+                                : copy(c, p->value, &below, NULL);
+    }
+    if (!found) {
+        const struct node *label = node->parent ? node_label(node) : node;
+
+        pairs[n++] =
+            new_pair(c, &(struct place){node, key, 0, depth + 1}, step, label->pos);
+    }
+    node->pairs = pairs;
+    node->n = n;
+}
+
+static void remake_list(struct copying *c, struct node *node, const struct node *from, int depth,
+                        size_t step)
+{
+    bool remove = step + 1 == c->edit->n && c->edit->value->type == NODE_NULL;
+    const struct node **items = ARENA_ARRAY(c->a, const struct node *, from->n);
+    size_t n = 0;
+
+    for (size_t i = 0; i < from->n; i++) {
+        const struct place below = {node, NULL, n, depth + 1};
+        bool here = i == c->steps[step].index;
+
+        if (here && remove)
+            continue;
+        items[n++] = here ? remake(c, from->items[i], &below, step + 1, from->items[i]->pos)
+                          : copy(c, from->items[i], &below, NULL);
+    }
+    node->items = items;
+    node->n = n;
+}
+
+/* The copy of `from` (NULL: there was nothing) with the rest of the path applied to it. */
+static const struct node *remake(struct copying *c, const struct node *from, const struct place *at,
+                                 size_t step, struct pos pos)
+{
+    static const struct node nothing = {.type = NODE_MAP, .text = ""};
+    struct node *node;
+
+    if (step == c->edit->n)
+        return copy(c, c->edit->value, at, &pos);
+    if (!from || from->type == NODE_NULL) {
+        node = copy_head(c, &nothing, at);
+        node->pos = pos;
+        node->set = c->edit->path;
+        from = &nothing;
+    } else {
+        node = copy_head(c, from, at);
+    }
+    if (from->type == NODE_SEQ)
+        remake_list(c, node, from, at->depth, step);
+    else
+        remake_map(c, node, from, at->depth, step);
+    return node;
+}
+
+const struct node *edit_apply(struct arena *a, const struct edit *edit, const struct node *root,
+                              struct diags *ds)
+{
+    struct step steps[LIMIT_SET_STEPS];
+    struct copying c = {.a = a, .edit = edit, .steps = steps};
+    const struct node *made;
+
+    memcpy(steps, edit->steps, edit->n * sizeof(*steps));
+    if (!check(edit, steps, root, ds))
+        return NULL;
+    made = remake(&c, root, &(struct place){NULL, NULL, 0, 0}, 0, root->pos);
+    if (c.n_nodes > LIMIT_NODES || c.deepest > LIMIT_DEPTH) {
+        diag_at(ds, root, "E0005", NULL, "--set %s: there are then more than %d %s", edit->path,
+                c.deepest > LIMIT_DEPTH ? LIMIT_DEPTH : LIMIT_NODES,
+                c.deepest > LIMIT_DEPTH ? "levels of nesting" : "nodes in the document");
+        return NULL;
+    }
+    return made;
+}
