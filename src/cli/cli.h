@@ -40,13 +40,25 @@ struct opt {
         .name = NULL                                                                               \
     }
 
+/* A table that several verbs share: its values are in a structure of its own inside the verb's. */
+struct opt_part {
+    const char *heading; /* of this part in --help */
+    const struct opt *opts;
+    size_t offset; /* of the shared structure in the verb's */
+};
+#define OPT_PART_END                                                                               \
+    {                                                                                              \
+        .opts = NULL                                                                               \
+    }
+
 struct verb {
     const char *name;
     const char *synopsis; /* "FILE…", after the verb's name */
     const char *summary;  /* one line */
     const char *about;    /* paragraphs of --help, or NULL */
     const struct opt *opts;
-    int usage_exit; /* EXIT_USAGE, or EXIT_MUSTER for run */
+    const struct opt_part *parts; /* shared tables, ended by OPT_PART_END; or NULL */
+    int usage_exit;               /* EXIT_USAGE, or EXIT_MUSTER for run */
     int (*run)(const struct verb *verb, int argc, char **argv); /* argv[0] is the verb */
 };
 
@@ -61,7 +73,7 @@ struct operands {
     int n_rest;
 };
 
-/* Parses argv[1..] by verb->opts into target (already set to the defaults). Options and operands
+/* Parses argv[1..] by verb->opts and verb->parts into target (already set to the defaults). Options and operands
  * may be mixed; `--name=value` and `--name value`, `-n 3` and `-n3`. "-h"/"--help" prints the help
  * and exits 0. Returns 0, or -EINVAL after telling the user on stderr (unknown options get the
  * nearest). ret->v is storage inside argv, which is reordered. */

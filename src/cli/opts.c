@@ -35,6 +35,18 @@ bool want_colour(FILE *stream)
     return isatty(fileno(stream)) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
 }
 
+/* The verb's own table is part 0, the shared ones follow. */
+static bool nth_part(const struct verb *verb, size_t i, struct opt_part *ret)
+{
+    if (i == 0)
+        *ret = (struct opt_part){.heading = "options", .opts = verb->opts};
+    else if (!verb->parts || !verb->parts[i - 1].opts)
+        return false;
+    else
+        *ret = verb->parts[i - 1];
+    return true;
+}
+
 /* --- help --------------------------------------------------------------------------------------- */
 
 static void add_choices(struct strbuf *sb, const struct opt *o, const char *separator)
@@ -94,10 +106,15 @@ void verb_help(const struct verb *verb, FILE *out)
     fprintf(out, "usage: muster %s %s\n\n%s.\n", verb->name, verb->synopsis, verb->summary);
     if (verb->about)
         help_text(verb->about, out);
-    fputs("\noptions:\n", out);
-    for (const struct opt *o = verb->opts; o->name; o++)
-        help_option(o, out);
-    help_option(&help, out);
+    struct opt_part part;
+
+    for (size_t i = 0; nth_part(verb, i, &part); i++) {
+        fprintf(out, "\n%s:\n", part.heading);
+        for (const struct opt *o = part.opts; o->name; o++)
+            help_option(o, out);
+        if (i == 0)
+            help_option(&help, out);
+    }
 }
 
 /* --- parsing ------------------------------------------------------------------------------------ */
@@ -109,19 +126,20 @@ struct parse {
     char **argv;
 };
 
-static const struct opt *by_name(const struct verb *verb, const char *name, size_t n)
+/* The option of this name (n characters) or, if name is NULL, this letter. *ret_base gets the
+ * structure that its offset is meant from. */
+static const struct opt *find(const struct parse *p, const char *name, size_t n, char letter,
+                              char **ret_base)
 {
-    for (const struct opt *o = verb->opts; o->name; o++)
-        if (strlen(o->name) == n && !memcmp(o->name, name, n))
-            return o;
-    return NULL;
-}
+    struct opt_part part;
 
-static const struct opt *by_letter(const struct verb *verb, char letter)
-{
-    for (const struct opt *o = verb->opts; o->name; o++)
-        if (o->letter == letter)
+    for (size_t i = 0; nth_part(p->verb, i, &part); i++)
+        for (const struct opt *o = part.opts; o->name; o++) {
+            if (name ? strlen(o->name) != n || memcmp(o->name, name, n) != 0 : o->letter != letter)
+                continue;
+            *ret_base = p->target + part.offset;
             return o;
+        }
     return NULL;
 }
 
@@ -129,9 +147,11 @@ static int unknown_long(const struct verb *verb, const char *name, size_t n)
 {
     const char *names[64];
     size_t count = 0;
+    struct opt_part part;
 
-    for (const struct opt *o = verb->opts; o->name && count < ARRAY_SIZE(names); o++)
-        names[count++] = o->name;
+    for (size_t i = 0; nth_part(verb, i, &part); i++)
+        for (const struct opt *o = part.opts; o->name && count < ARRAY_SIZE(names); o++)
+            names[count++] = o->name;
 
     auto_free char *word = strndup(name, n);
     const char *near = word ? nearest_word(word, names, count) : NULL;
@@ -143,13 +163,13 @@ static int unknown_long(const struct verb *verb, const char *name, size_t n)
     return -EINVAL;
 }
 
-static int store_choice(const struct parse *p, const struct opt *o, const char *text)
+static int store_choice(const struct parse *p, const struct opt *o, void *at, const char *text)
 {
     size_t n = 0;
 
     for (; o->choices[n]; n++) {
         if (!strcmp(o->choices[n], text)) {
-            *(const char **)(void *)(p->target + o->offset) = o->choices[n];
+            *(const char **)at = o->choices[n];
             return 0;
         }
     }
@@ -165,7 +185,7 @@ static int store_choice(const struct parse *p, const struct opt *o, const char *
     return -EINVAL;
 }
 
-static int store_int(const struct parse *p, const struct opt *o, const char *text)
+static int store_int(const struct parse *p, const struct opt *o, void *at, const char *text)
 {
     int64_t value;
 
@@ -174,11 +194,11 @@ static int store_int(const struct parse *p, const struct opt *o, const char *tex
                     (long long)o->min);
         return -EINVAL;
     }
-    *(int64_t *)(void *)(p->target + o->offset) = value;
+    *(int64_t *)at = value;
     return 0;
 }
 
-static int store_duration(const struct parse *p, const struct opt *o, const char *text)
+static int store_duration(const struct parse *p, const struct opt *o, void *at, const char *text)
 {
     int64_t value;
 
@@ -186,13 +206,13 @@ static int store_duration(const struct parse *p, const struct opt *o, const char
         usage_error(p->verb, "--%s: \"%s\" is no duration such as 500ms, 2s or 5m", o->name, text);
         return -EINVAL;
     }
-    *(int64_t *)(void *)(p->target + o->offset) = value;
+    *(int64_t *)at = value;
     return 0;
 }
 
-static int store(const struct parse *p, const struct opt *o, const char *text)
+static int store(const struct parse *p, const struct opt *o, char *base, const char *text)
 {
-    void *at = p->target + o->offset;
+    void *at = base + o->offset;
 
     switch (o->kind) {
     case OPT_FLAG:
@@ -205,11 +225,11 @@ static int store(const struct parse *p, const struct opt *o, const char *text)
         strvec_push(at, text);
         return 0;
     case OPT_INT:
-        return store_int(p, o, text);
+        return store_int(p, o, at, text);
     case OPT_DURATION:
-        return store_duration(p, o, text);
+        return store_duration(p, o, at, text);
     case OPT_CHOICE:
-        return store_choice(p, o, text);
+        return store_choice(p, o, at, text);
     }
     return -EINVAL;
 }
@@ -222,41 +242,43 @@ static void help_and_exit(const struct verb *verb)
 }
 
 /* An option's value: what stands in the same argument, else the next argument. */
-static int store_next(struct parse *p, const struct opt *o, const char *inline_value)
+static int store_next(struct parse *p, const struct opt *o, char *base, const char *inline_value)
 {
     if (inline_value)
-        return store(p, o, inline_value);
+        return store(p, o, base, inline_value);
     if (p->i + 1 == p->argc) {
         usage_error(p->verb, "--%s needs a value: %s", o->name, o->arg ? o->arg : "a choice");
         return -EINVAL;
     }
-    return store(p, o, p->argv[++p->i]);
+    return store(p, o, base, p->argv[++p->i]);
 }
 
 static int parse_long(struct parse *p, const char *text)
 {
     size_t n = strcspn(text, "=");
     const char *value = text[n] ? text + n + 1 : NULL;
-    const struct opt *o = by_name(p->verb, text, n);
+    char *base = NULL;
+    const struct opt *o = find(p, text, n, 0, &base);
 
     if (!strcmp(text, "help"))
         help_and_exit(p->verb);
     if (!o)
         return unknown_long(p->verb, text, n);
     if (o->kind != OPT_FLAG)
-        return store_next(p, o, value);
+        return store_next(p, o, base, value);
     if (value) {
         usage_error(p->verb, "--%s takes no value", o->name);
         return -EINVAL;
     }
-    return store(p, o, NULL);
+    return store(p, o, base, NULL);
 }
 
 /* Letters of flags may share an argument; the first one that takes a value takes the rest. */
 static int parse_letters(struct parse *p, const char *text)
 {
     for (; *text; text++) {
-        const struct opt *o = by_letter(p->verb, *text);
+        char *base = NULL;
+        const struct opt *o = find(p, NULL, 0, *text, &base);
 
         if (*text == 'h' && !o)
             help_and_exit(p->verb);
@@ -265,8 +287,8 @@ static int parse_letters(struct parse *p, const char *text)
             return -EINVAL;
         }
         if (o->kind != OPT_FLAG)
-            return store_next(p, o, text[1] ? text + 1 : NULL);
-        store(p, o, NULL);
+            return store_next(p, o, base, text[1] ? text + 1 : NULL);
+        store(p, o, base, NULL);
     }
     return 0;
 }

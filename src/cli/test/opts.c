@@ -5,11 +5,17 @@
 
 #include "base/tap.h"
 
+struct shared {
+    int64_t level;
+    bool deep;
+};
+
 struct values {
     bool flag, other;
     const char *text, *choice;
     int64_t number, time;
     struct strvec list;
+    struct shared shared;
 };
 
 static const char *const choices[] = {"human", "json", NULL};
@@ -24,8 +30,21 @@ static const struct opt opts[] = {
     {"set", 0, OPT_STRINGS, offsetof(struct values, list), "X", .help = "a list"},
     OPT_END,
 };
-static const struct verb verb = {
-    .name = "try", .synopsis = "FILE", .summary = "try things", .opts = opts, .usage_exit = 2};
+static const struct opt shared_opts[] = {
+    {"level", 'l', OPT_INT, offsetof(struct shared, level), "N", .help = "a shared number"},
+    {"deep", 0, OPT_FLAG, offsetof(struct shared, deep), .help = "a shared flag"},
+    OPT_END,
+};
+static const struct opt_part parts[] = {
+    {"what is shared", shared_opts, offsetof(struct values, shared)},
+    OPT_PART_END,
+};
+static const struct verb verb = {.name = "try",
+                                 .synopsis = "FILE",
+                                 .summary = "try things",
+                                 .opts = opts,
+                                 .parts = parts,
+                                 .usage_exit = 2};
 
 static char told[4096]; /* what went to stderr */
 
@@ -70,6 +89,8 @@ static void test_taken(void)
     ok(v.flag && v.other && v.number == 3, "all of them");
     ok(ops.n == 1 && !strcmp(ops.v[0], "-"), "a lone dash is an operand");
     ok(ops.n_rest == 2 && !strcmp(ops.rest[0], "-f"), "what follows -- is left alone");
+    is_int(parse("try -l 4 --deep --number 2", &v, &ops), 0, "options of a shared table");
+    ok(v.shared.level == 4 && v.shared.deep && v.number == 2, "are stored in its structure");
     is_int(parse("try --", &v, &ops), 0, "nothing after --");
     ok(ops.rest && ops.n_rest == 0, "is told apart from no --");
 }
@@ -80,6 +101,7 @@ static void test_refused(void)
         const char *line, *message;
     } cases[] = {
         {"try --nubmer 3", "muster try: unknown option --nubmer, did you mean --number?\n"},
+        {"try --levle 3", "muster try: unknown option --levle, did you mean --level?\n"},
         {"try --zzz=1", "muster try: unknown option --zzz\n"},
         {"try -x", "muster try: unknown option -x\n"},
         {"try --flag=1", "--flag takes no value"},
@@ -113,7 +135,8 @@ static void test_help(void)
     has(text, "  -f, --flag                a flag\n", "a flag");
     has(text, "  -o, --output human|json   a choice\n", "a choice");
     has(text, "      --text FILE           a text\n", "a text");
-    has(text, "  -h, --help                show this help\n", "help");
+    has(text, "  -h, --help                show this help\n\nwhat is shared:\n", "help");
+    has(text, "  -l, --level N             a shared number\n", "a shared option");
 }
 
 int main(void)
