@@ -15,6 +15,7 @@
 #define LIMIT_DOCUMENTS 64                  /* documents in one file */
 #define LIMIT_SETS 64                       /* --set options: each copies the document */
 #define LIMIT_SET_STEPS 64                  /* keys and indexes of one of them */
+#define LIMIT_MAPS 64                       /* --map options */
 #define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
 #define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
 #define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */

@@ -1,8 +1,11 @@
 /* adjust.h - a job made to fit the machine it is tried on, with every change told.
  *
- * Options of run, explain and validate (--scale, --fit, --nproc, --workdir, --entrypoint, --image) become changes of a
- * spec here, after the dialect has lowered it and before it is planned. --set changes the document
+ * Options of run and explain (--scale, --fit, --nproc, --workdir, --entrypoint, --map) become changes
+ * of a spec here, after the dialect has lowered it and before it is planned. --set changes the document
  * itself, before it is lowered (doc/edit.h).
+ *
+ * Numbers of processes that commands carry (mpirun -np, torchrun --nproc_per_node, …) follow replicas
+ * and slots. One that cannot follow, because it is a variable or not there, is left with a warning.
  */
 #ifndef SPEC_ADJUST_H
 #define SPEC_ADJUST_H
@@ -10,19 +13,34 @@
 #include "base/err.h"
 #include "spec/spec.h"
 
-struct adjustments {
+struct adjustments {               /* lists are NULL-terminated, or NULL */
     const char *const *scale;      /* ROLE=N */
     const char *const *nproc;      /* ROLE=N: processes per replica */
     const char *const *entrypoint; /* ROLE=CMD, or CMD for every role that lacks one */
-    const char *const *map;        /* CONTAINER_PATH=HOST_PATH */
-    const char *workdir;
+    const char *const *map;        /* CONTAINER_PATH=HOST_PATH, both absolute */
+    const char *workdir;           /* absolute, or NULL */
     bool fit;
-    int cpus, gpus; /* what --fit shrinks to */
+    int cpus; /* what --fit shrinks to ... */
+    int gpus; /* ... or this, unless it is -1 */
 };
 
-/* Returns a changed copy of spec in the arena and one sentence per change, NULL-terminated. -EINVAL
- * with e set for an adjustment that makes no sense (an unknown role gets the nearest). */
+/* What was changed (a note), or could not be (a warning): one sentence. */
+struct change {
+    enum severity severity;
+    const char *text;
+};
+
+struct changes { /* in the arena */
+    struct change *v;
+    size_t n, cap;
+};
+
+/* Returns a changed copy of spec in the arena and one sentence per change. -EINVAL with e set for an
+ * adjustment that makes no sense (an unknown role gets the nearest). */
 int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjustments *adj,
-                const struct job_spec **ret, const char *const **ret_changes, struct err *e);
+                const struct job_spec **ret, struct changes *ret_changes, struct err *e);
+
+/* The first role whose command is its image's entry point, which nobody has said; or NULL. */
+const struct role *spec_without_command(const struct job_spec *spec);
 
 #endif
