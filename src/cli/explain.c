@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "cli/explain.h"
+#include "cli/job_options.h"
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/ports.h"
@@ -20,8 +21,7 @@
 struct explain_opts {
     const char *output;
     bool env;
-    const char *dialect;
-    const char *secrets, *configmaps;
+    struct job_options job;
 };
 
 struct explain {
@@ -30,24 +30,26 @@ struct explain {
     struct json *json;   /* NULL: a page on stdout */
 };
 
-static int explain_job(const struct explain *x, struct arena *a, const struct job_file *jf,
-                       size_t index, struct err *e)
+/* told: what is shown beside the plan. */
+static int explain_job(const struct explain *x, struct arena *a, const struct job_spec *spec,
+                       const struct explained *told, struct err *e)
 {
-    const struct job_spec *spec = jf->jobs[index];
     struct facts *facts = ARENA_NEW(a, struct facts);
     const struct plan *plan;
+    const struct job_options *o = &x->opts.job;
     auto_strvec struct strvec missing = STRVEC_INIT;
     int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
 
     if (r < 0)
         return r;
+    job_facts(o, facts);
     facts_ask_mpi_version(a, facts);
-    r = secrets_collect(a, spec, x->opts.secrets, x->opts.configmaps, &facts->secrets,
-                        &facts->n_secrets, &missing, e);
+    r = secrets_collect(a, spec, o->secrets, o->configmaps, &facts->secrets, &facts->n_secrets,
+                        &missing, e);
     if (r < 0)
         return r;
     /* Without a directory, that values are missing is among the plan's notes. */
-    for (size_t i = 0; i < missing.n && (x->opts.secrets || x->opts.configmaps); i++)
+    for (size_t i = 0; i < missing.n && (o->secrets || o->configmaps); i++)
         fprintf(stderr, "muster explain: warning: %s\n", missing.v[i]);
     r = ports_lease(a, spec, !strcmp(facts->isolation, "network"), &facts->ports, NULL, e);
     if (r < 0)
@@ -55,13 +57,10 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     r = plan_build(a, spec, facts, &plan, e);
     if (r < 0)
         return r;
-    /* What was found while reading is about the file: it stands with its first job. */
-    const struct diags *ds = index == 0 ? &jf->diags : NULL;
-
     if (x->json)
-        explain_json(x->json, a, plan, ds, jf->path);
+        explain_json(x->json, a, plan, told);
     else
-        explain_page(stdout, a, plan, ds, jf->path, x->opts.env);
+        explain_page(stdout, a, plan, told, x->opts.env);
     return 0;
 }
 
@@ -73,7 +72,7 @@ static int explain_file(const struct explain *x, const char *path)
     struct err e;
     int exit_code = EXIT_FINE;
 
-    const struct read_options opts = {.dialect = x->opts.dialect};
+    const struct read_options opts = job_read_options(&x->opts.job);
 
     if (job_file_read(a, path, &opts, &jf, &e) < 0) {
         fprintf(stderr, "muster explain: %s\n", e.text);
@@ -84,10 +83,18 @@ static int explain_file(const struct explain *x, const char *path)
         exit_code = EXIT_USAGE;
     }
     for (size_t i = 0; i < jf.n_jobs && exit_code == EXIT_FINE; i++) {
-        if (explain_job(x, a, &jf, i, &e) < 0) {
-            fprintf(stderr, "muster explain: %s: %s\n", path, e.text);
+        const struct job_spec *spec;
+        struct changes changes;
+        /* What was found while reading is about the file: it stands with its first job. */
+        const struct explained told = {
+            .path = path, .ds = i == 0 ? &jf.diags : NULL, .changes = &changes};
+
+        if (job_adjust(a, &x->opts.job, jf.jobs[i], &spec, &changes, &e) < 0)
+            exit_code = EXIT_USAGE;
+        else if (explain_job(x, a, spec, &told, &e) < 0)
             exit_code = EXIT_FAILED;
-        }
+        if (exit_code)
+            fprintf(stderr, "muster explain: %s: %s\n", path, e.text);
     }
     job_file_release(&jf);
     return exit_code;
@@ -129,27 +136,32 @@ static int explain_files_json(const struct explain *x, const struct operands *op
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
-    struct explain x = {.opts = {.output = "human"}, .where = RUNDIR_INIT};
+    struct explain x = {.opts = {.output = "human", .job = JOB_OPTIONS_INIT}, .where = RUNDIR_INIT};
     struct operands ops;
     struct err e;
 
-    if (opts_parse(verb, &x.opts, argc, argv, &ops) < 0)
-        return verb->usage_exit;
-    if (ops.n == 0 || ops.rest)
-        return usage_error(verb, "wants job files");
-    if (x.opts.dialect && !dialect_by_id(x.opts.dialect))
-        return usage_error(verb, "there is no dialect \"%s\"", x.opts.dialect);
-    if (rundir_name("RUN_ID", NULL, &x.where, &e) < 0) {
+    int exit_code = opts_parse(verb, &x.opts, argc, argv, &ops) < 0 ? verb->usage_exit : 0;
+
+    if (!exit_code && (ops.n == 0 || ops.rest))
+        exit_code = usage_error(verb, "wants job files");
+    if (!exit_code)
+        exit_code = job_options_check(verb, &x.opts.job);
+    if (!exit_code && rundir_name("RUN_ID", NULL, &x.where, &e) < 0) {
         fprintf(stderr, "muster explain: %s\n", e.text);
-        return EXIT_FAILED;
+        exit_code = EXIT_FAILED;
     }
+    if (!exit_code) {
+        bool json = !strcmp(x.opts.output, "json");
 
-    bool json = !strcmp(x.opts.output, "json");
-    int exit_code = json ? explain_files_json(&x, &ops) : explain_files(&x, &ops);
-    int r = finish_output();
+        exit_code = json ? explain_files_json(&x, &ops) : explain_files(&x, &ops);
 
+        int r = finish_output();
+
+        exit_code = exit_code ? exit_code : r;
+    }
     rundir_release(&x.where);
-    return exit_code ? exit_code : r;
+    job_options_release(&x.opts.job);
+    return exit_code;
 }
 
 static const char *const outputs[] = {"human", "json", NULL};
@@ -159,13 +171,13 @@ static const struct opt opts[] = {
      .help = "a page for people, or JSON"},
     {"env", 0, OPT_FLAG, offsetof(struct explain_opts, env),
      .help = "every process's whole environment"},
-    {"dialect", 0, OPT_STRING, offsetof(struct explain_opts, dialect), "ID",
-     .help = "read the files as this dialect"},
-    {"secrets", 0, OPT_STRING, offsetof(struct explain_opts, secrets), "DIR",
-     .help = "values of secrets: DIR/NAME/KEY; never shown"},
-    {"configmaps", 0, OPT_STRING, offsetof(struct explain_opts, configmaps), "DIR",
-     .help = "values of config maps: DIR/NAME/KEY"},
     OPT_END,
+};
+
+static const struct opt_part parts[] = {
+    JOB_READ_PART(struct explain_opts, job),
+    JOB_HERE_PART(struct explain_opts, job),
+    OPT_PART_END,
 };
 
 const struct verb verb_explain = {
@@ -177,6 +189,7 @@ const struct verb verb_explain = {
         "adds with the reason of each, and what of the file is not used here and why. Nothing\n"
         "is started. RUN_ID stands for the identifier that a run would get.",
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run,
 };

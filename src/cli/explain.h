@@ -1,4 +1,4 @@
-/* explain.h - the two ways a plan is shown. Internal to the verb. */
+/* explain.h - the two ways a plan is shown. A run keeps the JSON of its own plan. */
 #ifndef CLI_EXPLAIN_H
 #define CLI_EXPLAIN_H
 
@@ -7,11 +7,19 @@
 #include "doc/diag.h"
 #include "doc/json.h"
 #include "plan/plan.h"
+#include "spec/adjust.h"
 
-/* Both: ds, the diagnostics of the file called path, may be NULL. Secrets are masked. */
-void explain_json(struct json *j, struct arena *a, const struct plan *plan, const struct diags *ds,
-                  const char *path);
-void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct diags *ds,
-                  const char *path, bool env);
+/* What is told beside the plan itself. */
+struct explained {
+    const char *path;              /* of the file; NULL: there is none */
+    const struct diags *ds;        /* found in the file, or NULL */
+    const struct changes *changes; /* made by options */
+};
+
+/* Both: secrets are masked. */
+void explain_json(struct json *j, struct arena *a, const struct plan *plan,
+                  const struct explained *x);
+void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct explained *x,
+                  bool env);
 
 #endif

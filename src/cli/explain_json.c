@@ -94,21 +94,25 @@ static void write_note(struct json *j, enum severity severity, const char *messa
 }
 
 static void write_notes(struct json *j, struct arena *a, const struct plan *plan,
-                        const struct diags *ds, const char *path)
+                        const struct explained *x)
 {
+    const struct diags *ds = x->ds;
+
     json_key(j, "notes");
     json_array(j);
     for (size_t i = 0; ds && i < ds->n; i++)
         write_note(j, ds->v[i].severity,
-                   arena_printf(a, "%s:%u:%u: %s", path, ds->v[i].pos.line, ds->v[i].pos.column,
+                   arena_printf(a, "%s:%u:%u: %s", x->path, ds->v[i].pos.line, ds->v[i].pos.column,
                                 ds->v[i].message));
+    for (size_t i = 0; i < x->changes->n; i++)
+        write_note(j, x->changes->v[i].severity, x->changes->v[i].text);
     for (size_t i = 0; i < plan->n_notes; i++)
         write_note(j, plan->notes[i].severity, plan->notes[i].message);
     json_end(j);
 }
 
-void explain_json(struct json *j, struct arena *a, const struct plan *plan, const struct diags *ds,
-                  const char *path)
+void explain_json(struct json *j, struct arena *a, const struct plan *plan,
+                  const struct explained *x)
 {
     json_object(j);
     json_kv_str(j, "name", plan->spec->name);
@@ -121,6 +125,6 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan, cons
     for (uint32_t i = 0; i < plan->n_processes; i++)
         write_process(j, plan, &plan->processes[i]);
     json_end(j);
-    write_notes(j, a, plan, ds, path);
+    write_notes(j, a, plan, x);
     json_end(j);
 }

@@ -179,35 +179,43 @@ static void show_first_ones(FILE *out, struct arena *a, const struct plan *plan)
     }
 }
 
-static void show_notes(FILE *out, const struct plan *plan, const struct diags *ds, const char *path)
+static void show_note(FILE *out, enum severity severity, const char *text)
 {
+    fprintf(out, "  %s: ", severity_name(severity));
+    put_escaped(out, text);
+    fputc('\n', out);
+}
+
+static void show_notes(FILE *out, const struct plan *plan, const struct explained *x)
+{
+    const struct diags *ds = x->ds;
+
     fputs("\nNotes\n", out);
     for (size_t i = 0; ds && i < ds->n; i++) {
         const struct diag *d = &ds->v[i];
 
         fprintf(out, "  %s: ", severity_name(d->severity));
-        put_escaped(out, path);
+        put_escaped(out, x->path);
         fprintf(out, ":%u:%u: ", d->pos.line, d->pos.column);
         put_escaped(out, d->message);
         fputc('\n', out);
     }
-    for (size_t i = 0; i < plan->n_notes; i++) {
-        fprintf(out, "  %s: ", severity_name(plan->notes[i].severity));
-        put_escaped(out, plan->notes[i].message);
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < x->changes->n; i++)
+        show_note(out, x->changes->v[i].severity, x->changes->v[i].text);
+    for (size_t i = 0; i < plan->n_notes; i++)
+        show_note(out, plan->notes[i].severity, plan->notes[i].message);
 }
 
-void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct diags *ds,
-                  const char *path, bool env)
+void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct explained *x,
+                  bool env)
 {
-    show_head(out, plan, path);
+    show_head(out, plan, x->path);
     show_roles(out, plan);
     show_hosts(out, plan, env);
     if (env)
         show_all(out, a, plan);
     else
         show_first_ones(out, a, plan);
-    if (plan->n_notes || (ds && ds->n))
-        show_notes(out, plan, ds, path);
+    if (plan->n_notes || x->changes->n || (x->ds && x->ds->n))
+        show_notes(out, plan, x);
 }

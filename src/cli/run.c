@@ -13,6 +13,8 @@
 #include "base/io.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
+#include "cli/explain.h"
+#include "cli/job_options.h"
 #include "cli/tell.h"
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
@@ -26,9 +28,9 @@
 struct run_options {
     int64_t n, hosts;
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
-    const char *isolate, *report, *run_dir, *dialect;
-    const char *secrets, *configmaps;
-    bool trust_launcher, require_gpus;
+    const char *isolate, *report, *run_dir;
+    bool trust_launcher;
+    struct job_options job;
 };
 
 static const char *const isolation_levels[] = {"auto", "names", NULL};
@@ -46,17 +48,37 @@ static const struct opt run_opts[] = {
      "after a rank has failed: how long silence may last (default 60s)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
-    {"require-gpus", 0, OPT_FLAG, AT(require_gpus), NULL,
-     "refuse the job if this machine has fewer GPUs than it asks for", NULL, 0},
     {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
      isolation_levels, 0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
-    {"dialect", 0, OPT_STRING, AT(dialect), "ID", "read the file as this dialect", NULL, 0},
-    {"secrets", 0, OPT_STRING, AT(secrets), "DIR", "values of secrets: DIR/NAME/KEY", NULL, 0},
-    {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR", "values of config maps: DIR/NAME/KEY",
-     NULL, 0},
     OPT_END,
 };
+static const struct opt_part run_parts[] = {
+    JOB_READ_PART(struct run_options, job),
+    JOB_HERE_PART(struct run_options, job),
+    OPT_PART_END,
+};
+
+/* One run and what is known of it, in the order in which it becomes known. */
+struct run {
+    struct run_options o;
+    struct arena *a;
+    struct job_file jf;          /* empty without a file */
+    const struct job_spec *spec; /* adjusted */
+    struct changes changes;
+    struct facts facts;
+    struct rundir rd;
+    struct leases held;
+};
+
+static void run_release(struct run *run)
+{
+    leases_release(&run->held);
+    rundir_release(&run->rd);
+    job_file_release(&run->jf);
+    arena_free(run->a);
+    job_options_release(&run->o.job);
+}
 
 static int refuse(const char *what, const struct err *e)
 {
@@ -91,31 +113,29 @@ static int spec_from_operands(const struct verb *verb, const struct run_options 
     return 0;
 }
 
-static int spec_from_file(const struct run_options *o, const char *path, struct arena *a,
-                          struct job_spec **ret)
+static int spec_from_file(struct run *run, const char *path, struct job_spec **ret)
 {
+    struct job_file *jf = &run->jf;
     struct err e;
-    struct job_file jf = {0};
 
-    const struct read_options opts = {.dialect = o->dialect};
+    const struct read_options opts = job_read_options(&run->o.job);
 
-    if (job_file_read(a, path, &opts, &jf, &e) < 0)
+    if (job_file_read(run->a, path, &opts, jf, &e) < 0)
         return refuse(NULL, &e);
-    print_diagnostics(&jf);
-    int code = EXIT_MUSTER;
-    if (jf.verdict != VERDICT_ACCEPT) {
+    print_diagnostics(jf);
+    if (jf->verdict != VERDICT_ACCEPT) {
         tell_error("%s: %s", path,
-                   jf.verdict == VERDICT_NOTJOB        ? "this is no job file"
-                   : jf.verdict == VERDICT_UNSUPPORTED ? "this kind of job is not supported"
-                                                       : "the job file has errors");
-    } else if (jf.n_jobs != 1) {
-        tell_error("%s: holds %zu jobs, run takes one", path, jf.n_jobs);
-    } else {
-        *ret = jf.jobs[0];
-        code = 0;
+                   jf->verdict == VERDICT_NOTJOB        ? "this is no job file"
+                   : jf->verdict == VERDICT_UNSUPPORTED ? "this kind of job is not supported"
+                                                        : "the job file has errors");
+        return EXIT_MUSTER;
     }
-    job_file_release(&jf);
-    return code;
+    if (jf->n_jobs != 1) {
+        tell_error("%s: holds %zu jobs, run takes one", path, jf->n_jobs);
+        return EXIT_MUSTER;
+    }
+    *ret = jf->jobs[0];
+    return 0;
 }
 
 /* What a later release will do, and this one does not: said before anything starts. */
@@ -184,9 +204,30 @@ static int64_t grace_of(const struct job_spec *spec, int64_t option)
     return option;
 }
 
-static int run_in(const struct run_options *o, struct rundir *rd, struct arena *a,
-                  const struct job_spec *spec, struct facts *facts)
+/* What is run, as `explain -o json` would have shown it, kept with the run. */
+static int write_plan(const struct run *run, const struct plan *plan, struct err *e)
 {
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    auto_arena struct arena *a = arena_new(); /* environments are made for this only */
+    struct json j = JSON_PRETTY(&sb);
+    const struct explained told = {
+        .path = run->jf.path, .ds = run->jf.path ? &run->jf.diags : NULL, .changes = &run->changes};
+
+    json_object(&j);
+    json_key(&j, "jobs");
+    json_array(&j);
+    explain_json(&j, a, plan, &told);
+    json_end(&j);
+    json_end(&j);
+    strbuf_addch(&sb, '\n');
+    return io_write_atomic(run->rd.fd, "plan.json", sb.buf, sb.len, e);
+}
+
+static int run_in(struct run *run)
+{
+    const struct run_options *o = &run->o;
+    const struct job_spec *spec = run->spec;
+    struct rundir *rd = &run->rd;
     struct err e;
     const struct plan *plan;
     struct drive_options drive_opts = {
@@ -199,10 +240,11 @@ static int run_in(const struct run_options *o, struct rundir *rd, struct arena *
         .note = tell_note,
     };
 
-    if (plan_build(a, spec, facts, &plan, &e) < 0)
+    if (plan_build(run->a, spec, &run->facts, &plan, &e) < 0)
         return refuse("the job cannot be planned", &e);
+    tell_changes(&run->changes);
     tell_plan_notes(plan);
-    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0)
+    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0 || write_plan(run, plan, &e) < 0)
         return refuse(NULL, &e);
     struct job *job = drive(plan, rd, &drive_opts, &e);
     int code = job ? tell(o, rd, job) : refuse("the job could not be started", &e);
@@ -211,47 +253,71 @@ static int run_in(const struct run_options *o, struct rundir *rd, struct arena *
     return code;
 }
 
-static int run_main(const struct verb *verb, int argc, char **argv)
+/* Everything up to the plan; 0, or the exit code after telling why not. */
+static int prepare(struct run *run, const struct job_spec *spec)
 {
-    struct run_options o = {.grace_ms = 10000,
-                            .start_timeout_ms = 600000,
-                            .recovery_timeout_ms = 60000,
-                            .isolate = "auto"};
-    struct operands ops;
+    const struct job_options *o = &run->o.job;
+    auto_free char *id = rundir_new_id();
+    struct rundir *rd = &run->rd;
+    struct facts *facts = &run->facts;
     struct err e;
-    auto_arena struct arena *a = arena_new();
-    struct job_spec *spec = NULL;
 
-    if (opts_parse(verb, &o, argc, argv, &ops) < 0)
-        return verb->usage_exit;
-    if (o.n == 0 && (ops.n != 1 || ops.rest))
-        return usage_error(verb,
-                           ops.n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
-    if (o.n == 0 && o.hosts)
-        return usage_error(verb, "--hosts goes with -n");
-    int code =
-        o.n ? spec_from_operands(verb, &o, &ops, a, &spec) : spec_from_file(&o, ops.v[0], a, &spec);
-    if (code != 0 || !spec)
-        return code;
-    code = check_runnable(spec);
+    int code = check_runnable(spec);
     if (code != 0)
         return code;
+    if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0 ||
+        rundir_name(id, run->o.run_dir, rd, &e) < 0 ||
+        facts_collect(run->a, run->spec, rd->run_id, rd->path, rd->scratch, facts, &e) < 0)
+        return refuse(NULL, &e);
+    if ((o->require_gpus && facts_require_gpus(run->spec, facts, &e) < 0) ||
+        job_runnable(run->spec, &e) < 0)
+        return refuse(NULL, &e);
+    job_facts(o, facts);
+    if (secrets_collect(run->a, run->spec, o->secrets, o->configmaps, &facts->secrets,
+                        &facts->n_secrets, NULL, &e) < 0)
+        return refuse(NULL, &e);
+    if (ports_lease(run->a, run->spec, !strcmp(facts->isolation, "network"), &facts->ports,
+                    &run->held, &e) < 0)
+        return refuse(NULL, &e);
+    return 0;
+}
 
-    CLEANUP(rundir_release) struct rundir rd = RUNDIR_INIT;
-    auto_free char *id = rundir_new_id();
-    CLEANUP(leases_release) struct leases held = {0};
-    struct facts facts;
-    if (rundir_name(id, o.run_dir, &rd, &e) < 0 ||
-        facts_collect(a, spec, rd.run_id, rd.path, rd.scratch, &facts, &e) < 0)
-        return refuse(NULL, &e);
-    if (o.require_gpus && facts_require_gpus(spec, &facts, &e) < 0)
-        return refuse(NULL, &e);
-    if (secrets_collect(a, spec, o.secrets, o.configmaps, &facts.secrets, &facts.n_secrets, NULL,
-                        &e) < 0)
-        return refuse(NULL, &e);
-    if (ports_lease(a, spec, !strcmp(facts.isolation, "network"), &facts.ports, &held, &e) < 0)
-        return refuse(NULL, &e);
-    return run_in(&o, &rd, a, spec, &facts);
+static int check_usage(const struct verb *verb, struct run_options *o, const struct operands *ops)
+{
+    const char *of_file = job_options_of_file(&o->job);
+
+    if (o->n == 0 && (ops->n != 1 || ops->rest))
+        return usage_error(verb,
+                           ops->n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
+    if (o->n == 0 && o->hosts)
+        return usage_error(verb, "--hosts goes with -n");
+    if (o->n && of_file)
+        return usage_error(verb, "--%s goes with a job FILE, not with -n", of_file);
+    return job_options_check(verb, &o->job);
+}
+
+static int run_main(const struct verb *verb, int argc, char **argv)
+{
+    CLEANUP(run_release)
+    struct run run = {.o = {.grace_ms = 10000,
+                            .start_timeout_ms = 600000,
+                            .recovery_timeout_ms = 60000,
+                            .isolate = "auto",
+                            .job = JOB_OPTIONS_INIT},
+                      .a = arena_new(),
+                      .rd = RUNDIR_INIT};
+    struct operands ops;
+    struct job_spec *spec = NULL;
+
+    if (opts_parse(verb, &run.o, argc, argv, &ops) < 0)
+        return verb->usage_exit;
+    int code = check_usage(verb, &run.o, &ops);
+    if (code == 0)
+        code = run.o.n ? spec_from_operands(verb, &run.o, &ops, run.a, &spec)
+                       : spec_from_file(&run, ops.v[0], &spec);
+    if (code == 0 && spec)
+        code = prepare(&run, spec);
+    return code == 0 && spec ? run_in(&run) : code;
 }
 
 const struct verb verb_run = {
@@ -270,6 +336,7 @@ const struct verb verb_run = {
         "Ctrl-C stops the job with SIGTERM, after the grace period with SIGKILL; a second Ctrl-C "
         "at once. SIGUSR1 and SIGUSR2 are passed on to every process.",
     .opts = run_opts,
+    .parts = run_parts,
     .usage_exit = EXIT_MUSTER,
     .run = run_main,
 };

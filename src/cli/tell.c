@@ -49,6 +49,16 @@ void tell_note(const char *text)
     tell_line("note", colours.dim, text);
 }
 
+void tell_changes(const struct changes *changes)
+{
+    for (size_t i = 0; i < changes->n; i++) {
+        if (changes->v[i].severity == SEV_WARNING)
+            tell_line("warning", colours.yellow, changes->v[i].text);
+        else
+            tell_note(changes->v[i].text);
+    }
+}
+
 void tell_plan_notes(const struct plan *plan)
 {
     size_t rest = 0;

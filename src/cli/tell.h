@@ -5,11 +5,15 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "job/job.h"
+#include "spec/adjust.h"
 
 /* "muster: error: …" */
 void tell_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "muster: note: …" */
 void tell_note(const char *text);
+
+/* What options changed, all of it. */
+void tell_changes(const struct changes *changes);
 
 /* The plan's warnings, one line each; its notes are `explain`'s, here they are only counted. */
 void tell_plan_notes(const struct plan *plan);

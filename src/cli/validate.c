@@ -3,15 +3,16 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
+#include "cli/job_options.h"
 #include "dialect/dialect.h"
 #include "doc/json.h"
 
 struct options {
-    const char *output, *dialect;
+    const char *output;
     bool quiet;
+    struct job_options job;
 };
 
 /* --- for people ----------------------------------------------------------------------------- */
@@ -106,7 +107,7 @@ static bool validate_file(const struct options *o, const char *path, struct json
     struct err e;
     bool accepted;
 
-    const struct read_options opts = {.dialect = o->dialect};
+    const struct read_options opts = job_read_options(&o->job);
 
     if (job_file_read(a, path, &opts, &jf, &e) < 0) {
         struct diag d = {.severity = SEV_ERROR, .code = "E0006", .path = "", .message = e.text};
@@ -130,22 +131,14 @@ static bool validate_file(const struct options *o, const char *path, struct json
     return accepted;
 }
 
-static int check_dialect(const struct verb *verb, const char *id)
+static void release_options(struct options *o)
 {
-    const char *ids[16] = {NULL}, *near;
-
-    if (!id || dialect_by_id(id))
-        return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(ids) && dialects[i]; i++)
-        ids[i] = dialects[i]->id;
-    near = nearest_word(id, ids, ARRAY_SIZE(ids));
-    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
-                       near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    job_options_release(&o->job);
 }
 
 static int run_validate(const struct verb *verb, int argc, char **argv)
 {
-    struct options o = {.output = "human"};
+    CLEANUP(release_options) struct options o = {.output = "human", .job = JOB_OPTIONS_INIT};
     auto_strbuf struct strbuf out = STRBUF_INIT;
     struct json j = JSON_PRETTY(&out);
     struct operands files;
@@ -156,7 +149,7 @@ static int run_validate(const struct verb *verb, int argc, char **argv)
         return verb->usage_exit;
     if (files.n == 0 || files.rest)
         return usage_error(verb, "which job file?");
-    r = check_dialect(verb, o.dialect);
+    r = job_options_check(verb, &o.job);
     if (r)
         return r;
     json = strcmp(o.output, "json") == 0;
@@ -178,12 +171,12 @@ static const char *const outputs[] = {"human", "json", NULL};
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
      .help = "for people (default) or as one JSON document on stdout"},
-    {"dialect", 0, OPT_STRING, offsetof(struct options, dialect), .arg = "ID",
-     .help = "read the files as this dialect instead of looking for their own"},
     {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet),
      .help = "errors only: no warnings, no notes, no line per file"},
     OPT_END,
 };
+
+static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_PART_END};
 
 const struct verb verb_validate = {
     .name = "validate",
@@ -195,6 +188,7 @@ const struct verb verb_validate = {
              "\n"
              "Exit status: 0 if every file is accepted, 2 if one is not or cannot be read.",
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_validate,
 };

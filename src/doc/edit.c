@@ -358,8 +358,7 @@ static const struct node *copy(struct copying *c, const struct node *from, const
         const struct node **items = ARENA_ARRAY(c->a, const struct node *, from->n);
 
         for (size_t i = 0; i < from->n; i++)
-            items[i] =
-                copy(c, from->items[i], &(struct place){node, NULL, i, at->depth + 1}, mark);
+            items[i] = copy(c, from->items[i], &(struct place){node, NULL, i, at->depth + 1}, mark);
         node->items = items;
     } else if (from->type == NODE_MAP) {
         struct pair *pairs = ARENA_ARRAY(c->a, struct pair, from->n);
@@ -412,8 +411,7 @@ static void remake_map(struct copying *c, struct node *node, const struct node *
     if (!found) {
         const struct node *label = node->parent ? node_label(node) : node;
 
-        pairs[n++] =
-            new_pair(c, &(struct place){node, key, 0, depth + 1}, step, label->pos);
+        pairs[n++] = new_pair(c, &(struct place){node, key, 0, depth + 1}, step, label->pos);
     }
     node->pairs = pairs;
     node->n = n;

@@ -98,15 +98,14 @@ static void test_made(void)
         {"name=", "{name: '', " SPEC ", " LIMITS ", " ENV "}"},
         {"limits[\"nvidia.com/gpu\"]=4",
          "{name: 'a', " SPEC ", limits: {nvidia.com/gpu: 4}, " ENV "}"},
-        {"limits[nvidia.com/gpu]=4",
-         "{name: 'a', " SPEC ", limits: {nvidia.com/gpu: 4}, " ENV "}"},
+        {"limits[nvidia.com/gpu]=4", "{name: 'a', " SPEC ", limits: {nvidia.com/gpu: 4}, " ENV "}"},
         {"limits.'nvidia.com/gpu'=4",
          "{name: 'a', " SPEC ", limits: {nvidia.com/gpu: 4}, " ENV "}"},
-        {"env.TWO.value=second", "{name: 'a', " SPEC ", " LIMITS
-                                 ", env: [{name: 'ONE', value: 'first'}, {name: 'TWO', "
-                                 "value: 'second'}]}"},
-        {"env[0].value='null'", "{name: 'a', " SPEC ", " LIMITS
-                                ", env: [{name: 'ONE', value: 'null'}, {name: 'TWO'}]}"},
+        {"env.TWO.value=second",
+         "{name: 'a', " SPEC ", " LIMITS ", env: [{name: 'ONE', value: 'first'}, {name: 'TWO', "
+         "value: 'second'}]}"},
+        {"env[0].value='null'",
+         "{name: 'a', " SPEC ", " LIMITS ", env: [{name: 'ONE', value: 'null'}, {name: 'TWO'}]}"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

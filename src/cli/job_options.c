@@ -1,0 +1,312 @@
+/* job_options.c - see job_options.h. Not here: what the options change (doc/edit.c, spec/adjust.c). */
+#include "cli/job_options.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/nearest.h"
+#include "base/num.h"
+#include "doc/bind.h"
+#include "doc/edit.h"
+#include "doc/yaml.h"
+
+#define AT(field) offsetof(struct job_options, field)
+
+const struct opt job_read_opts[] = {
+    {"set", 0, OPT_STRINGS, AT(sets), "PATH=VALUE",
+     .help = "change a value of the file: spec.worker.replicas=2"},
+    {"dialect", 0, OPT_STRING, AT(dialect), "ID", .help = "read it as this dialect"},
+    {"gpus-per-node", 0, OPT_INT, AT(gpus_per_node), "N", .min = 1,
+     .help = "of an MPIJob v1alpha1 that only gives a total (default 8)"},
+    {"no-rewrite", 0, OPT_FLAG, AT(no_rewrite),
+     .help = "keep commands as they are written, slips included"},
+    {"skip-start-sleep", 0, OPT_FLAG, AT(skip_start_sleep),
+     .help = "drop a leading `sleep N &&`: the start gate waits"},
+    OPT_END,
+};
+
+const struct opt job_here_opts[] = {
+    {"scale", 0, OPT_STRINGS, AT(scale), "ROLE=N", .help = "so many replicas of a role"},
+    {"nproc", 0, OPT_STRINGS, AT(nproc), "ROLE=N", .help = "so many processes in each replica"},
+    {"fit", 0, OPT_FLAG, AT(fit),
+     .help = "shrink replicas, slots and -np to what is here, and tell"},
+    {"gpus", 0, OPT_INT, AT(gpus), "N", .help = "pretend N GPUs: counted, never made visible"},
+    {"require-gpus", 0, OPT_FLAG, AT(require_gpus),
+     .help = "refuse to run with fewer GPUs than asked for"},
+    {"inventory", 0, OPT_STRING, AT(inventory), "FILE",
+     .help = "{cpus, memory, gpus} instead of this machine's"},
+    {"entrypoint", 0, OPT_STRINGS, AT(entrypoint), "[ROLE=]CMD",
+     .help = "what an image without a command would run"},
+    {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
+    {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
+     .help = "a path of the container is HERE on this machine"},
+    {"secrets", 0, OPT_STRING, AT(secrets), "DIR",
+     .help = "values of secrets: DIR/NAME/KEY; never shown"},
+    {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR",
+     .help = "values of config maps: DIR/NAME/KEY"},
+    {"inherit-env", 0, OPT_STRINGS, AT(inherit_env), "PATTERN",
+     .help = "pass these variables of the caller on, too"},
+    {"clean-env", 0, OPT_FLAG, AT(clean_env),
+     .help = "pass on no more than PATH, HOME, USER, LANG, TERM"},
+    OPT_END,
+};
+
+void job_options_release(struct job_options *o)
+{
+    struct strvec *lists[] = {&o->sets, &o->scale,       &o->nproc, &o->entrypoint,
+                              &o->map,  &o->inherit_env, &o->maps};
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        strvec_release(lists[i]);
+    free(o->workdir_abs);
+}
+
+/* --- checks ------------------------------------------------------------------------------------- */
+
+static int check_dialect(const struct verb *verb, const char *id)
+{
+    const char *ids[32] = {NULL}, *near;
+
+    if (!id || dialect_by_id(id))
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(ids) && dialects[i]; i++)
+        ids[i] = dialects[i]->id;
+    near = nearest_word(id, ids, ARRAY_SIZE(ids));
+    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
+                       near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+/* Options are meant from where the user is, not from where the job file is. */
+static int check_workdir(const struct verb *verb, struct job_options *o)
+{
+    struct stat st;
+
+    if (!o->workdir)
+        return 0;
+    o->workdir_abs = realpath(o->workdir, NULL);
+    if (!o->workdir_abs)
+        return usage_error(verb, "--workdir %s: %s", o->workdir, strerror(errno));
+    if (stat(o->workdir_abs, &st) < 0 || !S_ISDIR(st.st_mode))
+        return usage_error(verb, "--workdir %s: this is no directory", o->workdir);
+    return 0;
+}
+
+static int check_maps(const struct verb *verb, struct job_options *o)
+{
+    for (size_t i = 0; i < o->map.n; i++) {
+        const char *text = o->map.v[i], *equals = strchr(text, '=');
+
+        if (!equals || equals == text || !equals[1])
+            return usage_error(verb, "--map %s: it must be CONTAINER_PATH=HOST_PATH", text);
+        if (*text != '/')
+            return usage_error(verb, "--map %s: the container's path must be absolute", text);
+
+        auto_free char *here = realpath(equals + 1, NULL);
+
+        if (!here)
+            return usage_error(verb, "--map %s: %s: %s", text, equals + 1, strerror(errno));
+        strvec_pushf(&o->maps, "%.*s=%s", (int)(equals - text), text, here);
+    }
+    return 0;
+}
+
+static int check_patterns(const struct verb *verb, const struct job_options *o)
+{
+    for (size_t i = 0; i < o->inherit_env.n; i++) {
+        const char *pattern = o->inherit_env.v[i];
+
+        if (!*pattern || strchr(pattern, '='))
+            return usage_error(verb, "--inherit-env \"%s\": it must be a name such as WANDB_* %s",
+                               pattern, "(a variable is given a value by the job file)");
+    }
+    return 0;
+}
+
+/* --- --inventory -------------------------------------------------------------------------------- */
+
+struct inventory {
+    const struct node *at;
+    int32_t cpus, gpus;
+    const struct node *memory;
+};
+
+static const struct bind_field inventory_fields[] = {
+    {.key = "cpus",
+     .kind = BIND_INT,
+     .offset = offsetof(struct inventory, cpus),
+     .min = 1,
+     .max = LIMIT_PROCESSES},
+    {.key = "gpus",
+     .kind = BIND_INT,
+     .offset = offsetof(struct inventory, gpus),
+     .min = 0,
+     .max = LIMIT_PROCESSES,
+     .def = -1},
+    {.key = "memory", .kind = BIND_NODE, .offset = offsetof(struct inventory, memory)},
+};
+static const struct bind_table inventory_table =
+    BIND_TABLE("the inventory", struct inventory, inventory_fields);
+
+static void take_inventory(struct job_options *o, const struct inventory *inv, struct diags *ds)
+{
+    o->cpus_here = inv->cpus;
+    if (o->gpus < 0)
+        o->gpus = inv->gpus;
+    if (inv->memory && (inv->memory->type == NODE_SEQ || inv->memory->type == NODE_MAP ||
+                        quantity_units(inv->memory->text, &o->memory_here) < 0))
+        diag_at(ds, inv->memory, "E0204", NULL, "memory must be a quantity such as 64Gi");
+}
+
+static int read_inventory(const struct verb *verb, struct job_options *o)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    auto_arena struct arena *a = arena_new();
+    CLEANUP(diags_release) struct diags ds;
+    struct binder b = {.a = a, .ds = &ds, .root = &inventory_table};
+    struct doc doc;
+    struct err e;
+
+    if (!o->inventory)
+        return 0;
+    diags_init(&ds, a);
+    if (io_read_file(AT_FDCWD, o->inventory, LIMIT_FILE_BYTES, &text, &e) < 0)
+        return usage_error(verb, "--inventory: %s", e.text);
+    if (yaml_read(a, o->inventory, text.buf, text.len, &ds, &doc) == 0 && doc.n_roots == 1) {
+        const struct inventory *inv = bind_map(&b, &inventory_table, doc.roots[0]);
+
+        if (inv)
+            take_inventory(o, inv, &ds);
+    } else if (ds.n_errors == 0) {
+        return usage_error(verb, "--inventory %s: it must be one mapping {cpus, memory, gpus}",
+                           o->inventory);
+    }
+    for (size_t i = 0; i < ds.n; i++)
+        diag_print(stderr, o->inventory, &doc, &ds.v[i], want_colour(stderr));
+    return ds.n_errors ? verb->usage_exit : 0;
+}
+
+static int check_sets(const struct verb *verb, const struct job_options *o)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct edit *edit;
+    struct err e;
+
+    for (size_t i = 0; i < o->sets.n; i++)
+        if (edit_parse(a, o->sets.v[i], &edit, &e) < 0)
+            return usage_error(verb, "%s", e.text);
+    return 0;
+}
+
+static int check_gpus(const struct verb *verb, const struct job_options *o)
+{
+    if (o->gpus > LIMIT_PROCESSES || o->gpus_per_node > LIMIT_SLOTS)
+        return usage_error(verb, "at most %d GPUs, %d in a node", LIMIT_PROCESSES, LIMIT_SLOTS);
+    if (o->gpus >= 0 && o->require_gpus)
+        return usage_error(verb, "--gpus pretends, --require-gpus wants real ones: not both");
+    return 0;
+}
+
+int job_options_check(const struct verb *verb, struct job_options *o)
+{
+    int code = check_dialect(verb, o->dialect);
+
+    if (!code)
+        code = check_sets(verb, o);
+    if (!code)
+        code = check_gpus(verb, o);
+    if (!code)
+        code = check_workdir(verb, o);
+    if (!code)
+        code = check_maps(verb, o);
+    if (!code)
+        code = check_patterns(verb, o);
+    return code ? code : read_inventory(verb, o);
+}
+
+const char *job_options_of_file(const struct job_options *o)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } given[] = {
+        {o->sets.n > 0, "set"},
+        {o->dialect != NULL, "dialect"},
+        {o->gpus_per_node > 0, "gpus-per-node"},
+        {o->no_rewrite, "no-rewrite"},
+        {o->skip_start_sleep, "skip-start-sleep"},
+        {o->scale.n > 0, "scale"},
+        {o->nproc.n > 0, "nproc"},
+        {o->fit, "fit"},
+        {o->entrypoint.n > 0, "entrypoint"},
+        {o->map.n > 0, "map"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+        if (given[i].given)
+            return given[i].name;
+    return NULL;
+}
+
+/* --- passing on --------------------------------------------------------------------------------- */
+
+static const char *const *list_of(const struct strvec *sv)
+{
+    return (const char *const *)sv->v;
+}
+
+struct read_options job_read_options(const struct job_options *o)
+{
+    return (struct read_options){
+        .dialect = o->dialect,
+        .keep_text = o->no_rewrite,
+        .skip_start_sleep = o->skip_start_sleep,
+        .gpus_per_node = (int32_t)o->gpus_per_node,
+        .sets = list_of(&o->sets),
+    };
+}
+
+int job_adjust(struct arena *a, const struct job_options *o, const struct job_spec *spec,
+               const struct job_spec **ret, struct changes *ret_changes, struct err *e)
+{
+    const struct adjustments adj = {
+        .scale = list_of(&o->scale),
+        .nproc = list_of(&o->nproc),
+        .entrypoint = list_of(&o->entrypoint),
+        .map = list_of(&o->maps),
+        .workdir = o->workdir_abs,
+        .fit = o->fit,
+        .cpus = o->cpus_here ? (int)o->cpus_here : (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .gpus = o->gpus > 0 ? (int)o->gpus : -1,
+    };
+
+    return spec_adjust(a, spec, &adj, ret, ret_changes, e);
+}
+
+void job_facts(const struct job_options *o, struct facts *facts)
+{
+    facts->clean_env = o->clean_env;
+    facts->inherit_env = o->inherit_env.n ? list_of(&o->inherit_env) : NULL;
+    if (o->cpus_here)
+        facts->cpus = (int)o->cpus_here;
+    if (o->memory_here)
+        facts->memory = o->memory_here;
+    if (o->gpus >= 0) {
+        facts->gpus = (int)o->gpus;
+        facts->gpus_pretended = true;
+    }
+}
+
+int job_runnable(const struct job_spec *spec, struct err *e)
+{
+    const struct role *role = spec_without_command(spec);
+
+    if (!role)
+        return 0;
+    return err_set(e, -ENOEXEC,
+                   "%s has no command: it would run the entry point of its image%s%s, which is not "
+                   "known here; say it: --entrypoint %s='CMD'",
+                   role->name, role->image ? " " : "", role->image ? role->image : "", role->name);
+}
