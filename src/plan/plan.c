@@ -308,7 +308,7 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
         const char *asked = spec->roles[i].workdir;
 
         if (!spec->file)
-            dirs[i] = facts->caller_dir;
+            dirs[i] = asked ? asked : facts->caller_dir;
         else if (!asked || !facts->workdir_ok[i])
             dirs[i] = spec->dir;
         else if (asked[0] == '/')

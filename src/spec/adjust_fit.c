@@ -31,16 +31,19 @@ static void scale_all(const struct count *from, size_t n, int64_t scale, int32_t
     }
 }
 
-/* What rounding down has left over: first whole replicas, then wider ones. */
+/* What rounding down has left over goes to whole replicas first, then to wider ones. */
 static void fill_up(const struct count *from, size_t n, int64_t target, struct count *v)
 {
-    int64_t total = fit_total(v, n);
+    int64_t total = fit_total(v, n), before;
 
-    for (size_t i = 0; i < n; i++)
-        if (v[i].replicas < from[i].replicas && total + v[i].width <= target) {
-            v[i].replicas++;
-            total += v[i].width;
-        }
+    do {
+        before = total;
+        for (size_t i = 0; i < n; i++)
+            if (v[i].replicas < from[i].replicas && total + v[i].width <= target) {
+                v[i].replicas++;
+                total += v[i].width;
+            }
+    } while (total > before);
     for (size_t i = 0; i < n; i++)
         if (v[i].width < from[i].width && total + v[i].replicas <= target) {
             v[i].width++;

@@ -1,0 +1,424 @@
+/* adjust.c - options that change a job: what becomes of it, what is told, what is refused. */
+#include "spec/adjust.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/tap.h"
+#include "spec/adjust_parts.h"
+
+static struct arena *a;
+
+/* --- jobs --------------------------------------------------------------------------------------- */
+
+static struct role role_of(const char *name, enum role_kind kind, int32_t replicas, int32_t slots,
+                           const char *shell)
+{
+    return (struct role){.name = name,
+                         .kind = kind,
+                         .replicas = replicas,
+                         .slots_kind = slots ? SLOTS_NUMBER : SLOTS_UNSET,
+                         .slots = slots ? slots : 1,
+                         .shell = shell,
+                         .res = RESOURCES_UNSET};
+}
+
+static struct job_spec job_of(const struct role *roles, size_t n)
+{
+    return (struct job_spec){.name = "job", .file = "job.yaml", .roles = roles, .n_roles = n};
+}
+
+/* The roles of a job and its changes in one text. */
+static const char *adjusted(const struct job_spec *spec, const struct adjustments *adj)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const struct job_spec *made;
+    struct changes changes;
+    struct err e;
+
+    if (spec_adjust(a, spec, adj, &made, &changes, &e) < 0)
+        return arena_printf(a, "error: %s", e.text);
+    for (size_t i = 0; i < made->n_roles; i++) {
+        const struct role *r = &made->roles[i];
+
+        strbuf_addf(&sb, "%s%s %dx%d", i ? ", " : "", r->name, r->replicas, r->slots);
+        if (r->shell)
+            strbuf_addf(&sb, " {%s}", r->shell);
+        for (size_t k = 0; r->argv && r->argv[k]; k++)
+            strbuf_addf(&sb, "%s%s", k ? "|" : " [", r->argv[k]);
+        strbuf_addstr(&sb, r->argv ? "]" : "");
+    }
+    for (size_t i = 0; i < changes.n; i++)
+        strbuf_addf(&sb, "\n%s: %s", severity_name(changes.v[i].severity), changes.v[i].text);
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static const struct adjustments *on_two_cpus(struct adjustments adj)
+{
+    struct adjustments *made = ARENA_NEW(a, struct adjustments);
+
+    *made = adj;
+    made->cpus = adj.cpus ? adj.cpus : 2;
+    made->gpus = adj.gpus ? adj.gpus : -1;
+    return made;
+}
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define ADJ(...) on_two_cpus((struct adjustments){__VA_ARGS__})
+
+/* --- arithmetic --------------------------------------------------------------------------------- */
+
+static void test_fit_counts(void)
+{
+    static const struct {
+        struct count from[3];
+        int target;
+        struct count want[3];
+    } rows[] = {
+        {{{5, 3}}, 2, {{2, 1}}},
+        {{{5, 3}}, 4, {{2, 2}}},
+        {{{5, 3}}, 6, {{3, 2}}},
+        {{{5, 3}}, 8, {{4, 2}}},
+        {{{5, 3}}, 12, {{5, 2}}},
+        {{{5, 3}}, 15, {{5, 3}}},
+        {{{1, 16}}, 4, {{1, 4}}},
+        {{{1, 16}}, 1, {{1, 1}}},
+        {{{4, 1}}, 2, {{2, 1}}},
+        {{{4, 4}}, 8, {{4, 2}}},
+        {{{2, 1}, {4, 1}}, 3, {{2, 1}, {2, 1}}},
+        {{{2, 1}, {8, 1}}, 6, {{2, 1}, {4, 1}}},
+        {{{1, 1}, {15, 1}}, 4, {{1, 1}, {3, 1}}},
+        {{{0, 0}, {8, 8}}, 16, {{0, 0}, {4, 4}}},
+        {{{8192, 4096}}, 2, {{2, 1}}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct count got[3];
+
+        fit_counts(rows[i].from, 3, rows[i].target, got);
+        for (size_t k = 0; k < 3; k++)
+            ok(got[k].replicas == rows[i].want[k].replicas && got[k].width == rows[i].want[k].width,
+               "row %zu, role %zu: %d x %d", i, k, got[k].replicas, got[k].width);
+    }
+}
+
+/* For any counts: never above what was there, never above the target unless all is least. */
+static void test_fit_property(void)
+{
+    uint32_t seed = 12345;
+    int bad = 0;
+
+    for (int round = 0; round < 20000; round++) {
+        struct count from[4], got[4];
+        bool least = true;
+        int target;
+
+        for (size_t k = 0; k < 4; k++) {
+            seed = seed * 1664525 + 1013904223;
+            from[k] = (struct count){(int32_t)(seed >> 20) % 20, (int32_t)(seed >> 10 & 15) + 1};
+        }
+        seed = seed * 1664525 + 1013904223;
+        target = (int)(seed >> 24) + 1;
+        fit_counts(from, 4, target, got);
+        for (size_t k = 0; k < 4; k++) {
+            bad += got[k].replicas > from[k].replicas || got[k].width > from[k].width;
+            bad += from[k].replicas && (got[k].replicas < 1 || got[k].width < 1);
+            bad += from[k].replicas > 1 && got[k].replicas < 2;
+            least = least && got[k].replicas <= 2 && (got[k].width == 1 || !got[k].replicas);
+        }
+        bad += fit_total(got, 4) > target && !least;
+    }
+    is_int(bad, 0, "20000 random jobs");
+}
+
+/* --- MPI ---------------------------------------------------------------------------------------- */
+
+static void test_mpi(void)
+{
+    const struct role azure[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "mpirun -np 16 -N 4 t"),
+                                 role_of("worker", ROLE_HOST, 4, 4, NULL)};
+    const struct job_spec spec = job_of(azure, 2);
+
+    is_str(adjusted(&spec, ADJ(.fit = true)),
+           "launcher 1x1 {mpirun -np 2 -N 1 t}, worker 2x1\n"
+           "note: worker: 2 replicas instead of 4 (--fit)\n"
+           "note: worker: 1 slot in each instead of 4 (--fit)\n"
+           "note: the command of launcher: -np 2 instead of 16 (--fit)\n"
+           "note: the command of launcher: -N 1 instead of 4 (--fit)",
+           "--fit: replicas, slots and -np together");
+    is_str(adjusted(&spec, ADJ(.fit = true, .cpus = 8)),
+           "launcher 1x1 {mpirun -np 8 -N 2 t}, worker 4x2\n"
+           "note: worker: 2 slots in each instead of 4 (--fit)\n"
+           "note: the command of launcher: -np 8 instead of 16 (--fit)\n"
+           "note: the command of launcher: -N 2 instead of 4 (--fit)",
+           "as much as fits");
+    is_str(adjusted(&spec, ADJ(.fit = true, .gpus = 16)),
+           "launcher 1x1 {mpirun -np 16 -N 4 t}, worker 4x4\n"
+           "note: --fit: nothing has to be smaller here",
+           "--gpus counts instead of processors");
+    is_str(adjusted(&spec, ADJ(.scale = LIST("worker=2"))),
+           "launcher 1x1 {mpirun -np 8 -N 4 t}, worker 2x4\n"
+           "note: worker: 2 replicas instead of 4 (--scale)\n"
+           "note: the command of launcher: -np 8 instead of 16 (--scale)",
+           "--scale takes -np along");
+    is_str(adjusted(&spec, ADJ(.nproc = LIST("worker=1"))),
+           "launcher 1x1 {mpirun -np 4 -N 1 t}, worker 4x1\n"
+           "note: worker: 1 slot in each instead of 4 (--nproc)\n"
+           "note: the command of launcher: -np 4 instead of 16 (--nproc)\n"
+           "note: the command of launcher: -N 1 instead of 4 (--nproc)",
+           "so does --nproc");
+    is_str(adjusted(&spec, ADJ(.scale = LIST("worker=4"))),
+           "launcher 1x1 {mpirun -np 16 -N 4 t}, worker 4x4", "the same number: nothing to tell");
+    ok(azure[1].replicas == 4 && !strcmp(azure[0].shell, "mpirun -np 16 -N 4 t"),
+       "the spec itself is as it was");
+}
+
+static void test_unseen(void)
+{
+    static const struct {
+        const char *command, *want;
+    } rows[] = {
+        {"mpirun -np $N t", "warning: the command of launcher: -np is $N: left as it is"},
+        {"mpirun t", "warning: -np is not in the command of launcher: left"},
+        {"./run.sh", "warning: no mpirun is seen in the command of launcher"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, rows[i].command),
+                                     role_of("worker", ROLE_HOST, 4, 4, NULL)};
+        const struct job_spec spec = job_of(roles, 2);
+
+        has(adjusted(&spec, ADJ(.fit = true)), rows[i].want, "%s", rows[i].command);
+    }
+
+    const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "mpirun -np 8 t"),
+                                 role_of("worker", ROLE_HOST, 4, 0, NULL)};
+    const struct job_spec spec = job_of(roles, 2);
+
+    is_str(adjusted(&spec, ADJ(.fit = true)),
+           "launcher 1x1 {mpirun -np 2 t}, worker 2x1\n"
+           "note: worker: 2 replicas instead of 4 (--fit)\n"
+           "note: the command of launcher: -np 2 instead of 8 (--fit)",
+           "slots that nobody stated follow -np");
+}
+
+static void test_composed(void)
+{
+    const struct mpi_spec mpi = {.extra_args = LIST("-N", "3", "--max-restarts", "100"),
+                                 .program = LIST("./walk", "3")};
+    const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, NULL),
+                                 role_of("worker", ROLE_HOST, 5, 3, NULL)};
+    struct job_spec spec = job_of(roles, 2);
+    const struct job_spec *made;
+    struct changes changes;
+    struct err e;
+
+    spec.mpi = &mpi;
+    is_int(spec_adjust(a, &spec, ADJ(.fit = true, .cpus = 4), &made, &changes, &e), 0,
+           "a composed line");
+    is_str(made->mpi->extra_args[1], "2", "its -N follows");
+    is_str(made->mpi->extra_args[3], "100", "nothing else does");
+    is_str(made->mpi->program[1], "3", "nor what the program is given");
+    is_str(mpi.extra_args[1], "3", "the spec itself is as it was");
+    is_int((long long)changes.n, 3, "three sentences");
+}
+
+/* --- others ------------------------------------------------------------------------------------- */
+
+static void test_torch(void)
+{
+    struct role roles[] = {role_of(
+        "worker", ROLE_PLAIN, 4, 1,
+        "python -m torch.distributed.launch --nproc_per_node=4 --nnodes 4 t.py --nnodes 4")};
+    const struct job_spec spec = job_of(roles, 1);
+
+    roles[0].res.gpu = 4;
+    is_str(adjusted(&spec, ADJ(.fit = true, .cpus = 4)),
+           "worker 2x1 {python -m torch.distributed.launch --nproc_per_node=2 --nnodes 2 t.py "
+           "--nnodes 4}\n"
+           "note: worker: 2 replicas instead of 4 (--fit)\n"
+           "note: worker: 2 GPUs instead of 4\n"
+           "note: the command of worker: --nproc_per_node 2 instead of 4 (--fit)\n"
+           "note: the command of worker: --nnodes 2 instead of 4 (--fit)",
+           "torch: what the command starts is what shrinks");
+    has(adjusted(&spec, ADJ(.nproc = LIST("worker=1"))), "--nproc_per_node=1 --nnodes 4",
+        "--nproc changes the number in the command");
+
+    const struct role plain[] = {role_of("worker", ROLE_PLAIN, 4, 1, "python t.py")};
+    const struct job_spec other = job_of(plain, 1);
+
+    is_str(adjusted(&other, ADJ(.nproc = LIST("worker=2"))),
+           "worker 4x2 {python t.py}\nnote: worker: 2 processes in each instead of 1 (--nproc)",
+           "0.25: --nproc overrides one process per replica");
+}
+
+static void test_tensorflow(void)
+{
+    struct role roles[] = {role_of("parameter_server", ROLE_PLAIN, 2, 1, "t"),
+                           role_of("worker", ROLE_PLAIN, 8, 1, "t")};
+    const struct job_spec spec = job_of(roles, 2);
+
+    roles[1].min_succeeded = 8;
+    is_str(adjusted(&spec, ADJ(.fit = true, .cpus = 6)),
+           "parameter_server 2x1 {t}, worker 4x1 {t}\n"
+           "note: worker: 4 replicas instead of 8 (--fit)\n"
+           "note: worker: a minimum of succeeded replicas of 4 instead of 8",
+           "roles shrink together, completion counts with them");
+    has(adjusted(&spec, ADJ(.fit = true)), "--fit: 4 processes remain for 2 CPUs",
+        "what cannot be smaller is told");
+}
+
+static void test_openpai(void)
+{
+    const struct role roles[] = {
+        role_of("master", ROLE_PLAIN, 1, 1, "mpirun -np 16 t"),
+        role_of("worker", ROLE_PLAIN, 3, 1, "sleep infinity"),
+    };
+    const struct job_spec spec = job_of(roles, 2);
+
+    has(adjusted(&spec, ADJ(.fit = true, .cpus = 4)), "master 1x1 {mpirun -np 4 t}, worker 3x1",
+        "an mpirun without workers of its own");
+}
+
+static void test_argv(void)
+{
+    struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, NULL),
+                           role_of("worker", ROLE_HOST, 4, 4, NULL)};
+    const struct job_spec spec = job_of(roles, 2);
+
+    roles[0].argv = LIST("mpirun", "-np", "16", "t", "-np", "16");
+    has(adjusted(&spec, ADJ(.fit = true)), "[mpirun|-np|2|t|-np|16]", "an argument list");
+    roles[0].argv = LIST("/bin/bash", "-ec", "mpirun -np 16 'a b'");
+    has(adjusted(&spec, ADJ(.fit = true)), "[/bin/bash|-ec|mpirun -np 2 'a b']", "a shell in one");
+}
+
+static void test_secret(void)
+{
+    struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "K=*** mpirun -np 16 t"),
+                           role_of("worker", ROLE_HOST, 4, 4, NULL)};
+    struct job_spec spec = job_of(roles, 2);
+    const struct job_spec *made;
+    struct changes changes;
+    struct err e;
+
+    roles[0].shell_secret = "K=s3cret mpirun -np 16 t";
+    is_int(spec_adjust(a, &spec, ADJ(.fit = true), &made, &changes, &e), 0, "a text with a secret");
+    is_str(made->roles[0].shell_secret, "K=s3cret mpirun -np 2 t", "what runs is changed too");
+    is_int((long long)changes.n, 3, "and told once");
+    for (size_t i = 0; i < changes.n; i++)
+        ok(!strstr(changes.v[i].text, "s3cret"), "without it");
+}
+
+/* --- commands and paths ------------------------------------------------------------------------- */
+
+static void test_entrypoint(void)
+{
+    struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, NULL),
+                           role_of("worker", ROLE_HOST, 2, 1, NULL),
+                           role_of("ps", ROLE_PLAIN, 1, 1, "serve")};
+    struct job_spec spec = job_of(roles, 3);
+    const struct mpi_spec mpi = {.extra_args = LIST(NULL), .program = LIST("x")};
+
+    is_str(spec_without_command(&spec)->name, "launcher", "2.4: a role without a command");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST("launcher=mpirun x=1"))),
+           "launcher 1x1 {mpirun x=1}, worker 2x1, ps 1x1 {serve}\n"
+           "note: launcher: the command is what --entrypoint says",
+           "2.4: --entrypoint ROLE=CMD");
+    has(adjusted(&spec, ADJ(.entrypoint = LIST("A=1 mpirun x"))), "launcher 1x1 {A=1 mpirun x}",
+        "CMD for every role that lacks one");
+    has(adjusted(&spec, ADJ(.entrypoint = LIST("ps=serve --new"))),
+        "ps 1x1 {serve --new}\nnote: ps: the command of the file is replaced", "another one");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST("worker=x"))),
+           "error: --entrypoint: a worker only waits for the launcher's ranks, it runs no command",
+           "never an MPI worker's");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST("luancher=x"))),
+           "error: --entrypoint: there is no role \"luancher\", did you mean \"launcher\"?",
+           "a slip in the role");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST("ps="))),
+           "error: --entrypoint: the command of ps is empty", "nothing");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST(""))),
+           "error: --entrypoint: the command is empty", "nothing at all");
+    spec.mpi = &mpi;
+    ok(!spec_without_command(&spec), "a composed line is a command");
+    has(adjusted(&spec, ADJ(.entrypoint = LIST("launcher=x"))), "is composed from the file",
+        "which is not replaced");
+    is_str(adjusted(&spec, ADJ(.entrypoint = LIST("x"))),
+           "error: --entrypoint: every role has its command; ROLE=CMD replaces one", "not needed");
+}
+
+static void test_map(void)
+{
+    const struct env_entry env[] = {{.name = "DATA", .value = "/mnt/data"},
+                                    {.name = "OTHER", .value = "/mnt/database"}};
+    struct role roles[] = {
+        role_of("worker", ROLE_PLAIN, 1, 1,
+                "cd /mnt/data/a && t --in=/mnt/data '/mnt/database' $X/mnt/data")};
+    const struct job_spec spec = job_of(roles, 1);
+    const struct job_spec *made;
+    struct changes changes;
+    struct err e;
+
+    roles[0].workdir = "/mnt/data/code";
+    roles[0].env = env;
+    roles[0].n_env = 2;
+    is_int(spec_adjust(a, &spec, ADJ(.map = LIST("/mnt/data/=/h/my d", "/mnt/data/a=/x")), &made,
+                       &changes, &e),
+           0, "--map");
+    is_str(made->roles[0].shell, "cd /x && t '--in=/h/my d' '/mnt/database' $X/mnt/data",
+           "words of a command, the longest path first");
+    is_str(made->roles[0].workdir, "/h/my d/code", "the working directory");
+    is_str(made->roles[0].env[0].value, "/h/my d", "a variable");
+    is_str(made->roles[0].env[1].value, "/mnt/database", "not one that only begins like it");
+    is_int((long long)changes.n, 3, "each is told");
+    has(changes.v[1].text, "the command of worker: 2 paths replaced", "with its number");
+    has(adjusted(&spec, ADJ(.map = LIST("/nowhere=/x"))), "warning: --map: no such path",
+        "a path that is not there");
+    has(adjusted(&spec, ADJ(.map = LIST("/=/x"))), "error: --map /=/x: / itself", "the root");
+    has(adjusted(&spec, ADJ(.map = LIST("a=/x"))), "both absolute", "a relative path");
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        const char *scale, *message;
+    } rows[] = {
+        {"worker", "error: --scale worker: it must be ROLE=N"},
+        {"=3", "error: --scale =3: it must be ROLE=N"},
+        {"wroker=3", "error: --scale: there is no role \"wroker\", did you mean \"worker\"?"},
+        {"zzz=3", "error: --scale: there is no role \"zzz\", only launcher, worker"},
+        {"worker=0", "error: --scale worker=0: \"0\" is no number from 1 to 8192"},
+        {"worker=-1", "\"-1\" is no number"},
+        {"worker=many", "\"many\" is no number"},
+        {"worker=99999", "is no number from 1 to 8192"},
+        {"launcher=2", "a launcher is always one process"},
+    };
+    const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "mpirun t"),
+                                 role_of("worker", ROLE_HOST, 4, 4, NULL)};
+    const struct job_spec spec = job_of(roles, 2);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        has(adjusted(&spec, ADJ(.scale = LIST(rows[i].scale))), rows[i].message, "--scale %s",
+            rows[i].scale);
+    has(adjusted(&spec, ADJ(.nproc = LIST("worker=9999"))), "from 1 to 4096", "--nproc too");
+}
+
+int main(void)
+{
+    a = arena_new();
+    test_fit_counts();
+    test_fit_property();
+    test_mpi();
+    test_unseen();
+    test_composed();
+    test_torch();
+    test_tensorflow();
+    test_openpai();
+    test_argv();
+    test_secret();
+    test_entrypoint();
+    test_map();
+    test_refused();
+    arena_free(a);
+    return tap_done();
+}
