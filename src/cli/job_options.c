@@ -164,14 +164,13 @@ static int read_inventory(const struct verb *verb, struct job_options *o)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     auto_arena struct arena *a = arena_new();
-    CLEANUP(diags_release) struct diags ds;
+    CLEANUP(diags_release) struct diags ds = {.arena = a};
     struct binder b = {.a = a, .ds = &ds, .root = &inventory_table};
     struct doc doc;
     struct err e;
 
     if (!o->inventory)
         return 0;
-    diags_init(&ds, a);
     if (io_read_file(AT_FDCWD, o->inventory, LIMIT_FILE_BYTES, &text, &e) < 0)
         return usage_error(verb, "--inventory: %s", e.text);
     if (yaml_read(a, o->inventory, text.buf, text.len, &ds, &doc) == 0 && doc.n_roots == 1) {

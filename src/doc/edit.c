@@ -165,11 +165,10 @@ static int bad_value(struct err *e, const struct edit *edit, const struct diags 
 
 static int read_value(struct arena *a, struct edit *edit, const char *text, struct err *e)
 {
-    CLEANUP(diags_release) struct diags ds;
+    CLEANUP(diags_release) struct diags ds = {.arena = a};
     size_t len = strlen(text);
     struct doc doc;
 
-    diags_init(&ds, a);
     if (strchr("\"'[{", *text) && *text) {
         if (yaml_read(a, "--set", text, len, &ds, &doc) < 0 || doc.n_roots != 1 || doc.broken)
             return bad_value(e, edit, &ds);

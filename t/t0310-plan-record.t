@@ -1,0 +1,85 @@
+#!/bin/sh
+# plan.json: what a run leaves behind says what was run: the environments in it are those that the
+# processes had.
+. "${0%/*}/lib.sh"
+
+plan() # of the last run
+{
+    echo "$(report run_dir)/plan.json"
+}
+
+# A dump of `env -0` is the environment that plan.json has for the process.
+same_env() # DUMP REPLICA RANK|null
+{
+    python3 - "$(plan)" "$@" <<'PYTHON'
+import json, re, sys
+path, dump, replica, rank = sys.argv[1:]
+own = {'_', 'PWD', 'OLDPWD', 'SHLVL'}  # of a shell in between
+# Marks by which the shim finds its way: which pipe a process got is not known when it is planned.
+marks = {'MUSTER_STDOUT': r'pipe:\[[0-9]+\]', 'MUSTER_FORWARD': '[01]'}
+seen = dict(v.split('=', 1) for v in open(dump, newline='').read().split('\0') if '=' in v)
+planned = [p['env'] for j in json.load(open(path))['jobs'] for p in j['processes']
+           if p['replica'] == replica and p['rank'] == json.loads(rank)]
+assert len(planned) == 1, f'{len(planned)} processes are {replica}, rank {rank}'
+for name in sorted((set(seen) | set(planned[0])) - own):
+    a, b = seen.get(name), planned[0].get(name)
+    if name in marks and b is None and re.fullmatch(marks[name], a):
+        continue
+    assert a == b or b == '***', f'{name}: the process has {a!r}, the plan says {b!r}'
+PYTHON
+}
+
+# --- a command -----------------------------------------------------------------------------------
+
+export LANG=C.UTF-8 SOMETHING=else
+cd "$WORK" || exit 1
+run_job -n 4 --hosts 2 -- env -0
+is "$rc" 0 "four processes on two hosts"
+ok "plan.json is there" test -f "$(plan)"
+is "$(stat -c %a "$(plan)")" 600 "for its owner only"
+has_shape explain "$(plan)" "it has the shape of explain -o json"
+like "$(cat "$(plan)")" "\"MUSTER_RUN_ID\": \"$(run_id)\"" "with the run's own id"
+unlike "$(cat "$(plan)")" RUN_ID/ "and no stand-in for it"
+logs=$(report run_dir)/logs
+for rank in 0 1 2 3; do
+    ok "rank $rank had the environment that was planned" \
+        same_env "$logs/worker-$((rank / 2)).rank-$rank.log" "worker-$((rank / 2))" $rank
+done
+is "$(json jobs.0.processes.3.workdir "$(plan)")" "$WORK" "the working directory"
+is "$(json jobs.0.processes.3.argv "$(plan)")" '["env", "-0"]' "the command"
+
+cp "$logs/worker-0.rank-0.log" dump
+sed -i 's/"HOME": "/"HOME": "x/' "$(plan)"
+if same_env dump worker-0 0 >/dev/null 2>&1; then seen=0; else seen=1; fi
+is $seen 1 "a plan that says something else is noticed"
+
+# --- T9k -----------------------------------------------------------------------------------------
+
+# Something that is taken for Open MPI and shows what it was given.
+mkdir -p "$WORK/mpi/bin" "$WORK/seen"
+cat >"$WORK/mpi/bin/orterun" <<EOT
+#!/bin/sh
+env -0 >"$WORK/seen/launcher"
+for i in 0 1; do
+    ssh mpi-example-worker-\$i env -0 >"$WORK/seen/worker-\$i"
+done
+EOT
+chmod +x "$WORK/mpi/bin/orterun"
+ln -s orterun "$WORK/mpi/bin/mpirun"
+sed "s,^  mpiHome: .*,  mpiHome: $WORK/mpi," "$TOP/examples/mpi-example.yaml" >job.yaml
+run_job --scale worker=2 --set 'spec.worker.template.spec.containers[0].env=[{name: A, value: b c}]' job.yaml
+is "$rc" 0 "a T9k job"
+ok "its launcher had the environment that was planned" same_env "$WORK/seen/launcher" launcher-0 null
+for i in 0 1; do
+    ok "so has what is reached in worker $i" same_env "$WORK/seen/worker-$i" worker-$i null
+done
+is "$(json jobs.0.processes.0.env.A "$(plan)")" "b c" "what --set put there is in it"
+like "$(json jobs.0.notes "$(plan)")" "worker: 2 replicas instead of 5" "and what options changed"
+like "$(json jobs.0.notes "$(plan)")" "job.yaml:[0-9]+:[0-9]+: |there is no directory" "and what is different here"
+
+# explain says the same but for what only a run knows.
+run_muster explain -o json --scale worker=2 --set 'spec.worker.template.spec.containers[0].env=[{name: A, value: b c}]' job.yaml
+sed "s/$(run_id)/RUN_ID/g" "$(plan)" >run.json
+ok "explain shows the same plan" cmp run.json "$out"
+
+done_testing
