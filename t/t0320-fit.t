@@ -124,6 +124,7 @@ is "$rc" 0 "2.4: a job without a command can be explained"
 run_muster run bench.yaml
 is "$rc" 125 "2.4: but not run"
 like "$(cat "$err")" "image mpioperator/tensorflow-benchmarks:latest.*--entrypoint launcher='CMD'" "2.4: the image and the way out are named"
+# shellcheck disable=SC2016 # for the job's shell
 run_job --entrypoint launcher='echo hello from $MUSTER_ROLE; exit 3' bench.yaml
 is "$rc" 3 "2.4: with --entrypoint it runs"
 like "$(cat "$out")" "hello from launcher" "2.4: by a shell"

@@ -108,46 +108,50 @@ static void count_roles(struct counting *c)
 
 /* --- options ------------------------------------------------------------------------------------ */
 
-/* ROLE=N, with N from 1 to max. */
-static int read_number(struct counting *c, const char *option, const char *text, int32_t max,
-                       struct tally **ret, int32_t *ret_n, struct err *e)
+/* ROLE=N, with N from 1 to max: the role's tally, or NULL with e set. */
+static struct tally *read_number(struct counting *c, const char *option, const char *text,
+                                 int32_t max, int32_t *ret_n, struct err *e)
 {
     const char *equals = strchr(text, '=');
-    const struct role *role;
-    uint32_t n;
+    const struct role *role = NULL;
+    uint32_t n = 0;
 
     if (!equals || equals == text)
-        return err_set(e, -EINVAL, "--%s %s: it must be ROLE=N", option, text);
-    role = role_wanted(c->x, option, arena_strndup(c->x->a, text, (size_t)(equals - text)), e);
+        (void)err_set(e, -EINVAL, "--%s %s: it must be ROLE=N", option, text);
+    else
+        role = role_wanted(c->x, option, arena_strndup(c->x->a, text, (size_t)(equals - text)), e);
     if (!role)
-        return -EINVAL;
-    if (num_u32(equals + 1, &n) < 0 || n < 1 || n > (uint32_t)max)
-        return err_set(e, -EINVAL, "--%s %s: \"%s\" is no number from 1 to %d", option, text,
-                       equals + 1, max);
-    if (role->kind == ROLE_LAUNCHER)
-        return err_set(e, -EINVAL, "--%s %s: a launcher is always one process", option, text);
-    *ret = &c->roles[role - c->x->roles];
+        return NULL;
+    if (num_u32(equals + 1, &n) < 0 || n < 1 || n > (uint32_t)max) {
+        (void)err_set(e, -EINVAL, "--%s %s: \"%s\" is no number from 1 to %d", option, text,
+                      equals + 1, max);
+        return NULL;
+    }
+    if (role->kind == ROLE_LAUNCHER) {
+        (void)err_set(e, -EINVAL, "--%s %s: a launcher is always one process", option, text);
+        return NULL;
+    }
     *ret_n = (int32_t)n;
-    return 0;
+    return &c->roles[role - c->x->roles];
 }
 
 static int read_options(struct counting *c, struct err *e)
 {
     const struct adjustments *adj = c->x->adj;
-    struct tally *t;
-    int32_t n;
-    int r;
+    int32_t n = 0;
 
     for (size_t i = 0; adj->scale && adj->scale[i]; i++) {
-        r = read_number(c, "scale", adj->scale[i], LIMIT_REPLICAS, &t, &n, e);
-        if (r < 0)
-            return r;
+        struct tally *t = read_number(c, "scale", adj->scale[i], LIMIT_REPLICAS, &n, e);
+
+        if (!t)
+            return -EINVAL;
         t->asked.replicas = n;
     }
     for (size_t i = 0; adj->nproc && adj->nproc[i]; i++) {
-        r = read_number(c, "nproc", adj->nproc[i], LIMIT_SLOTS, &t, &n, e);
-        if (r < 0)
-            return r;
+        struct tally *t = read_number(c, "nproc", adj->nproc[i], LIMIT_SLOTS, &n, e);
+
+        if (!t)
+            return -EINVAL;
         t->asked.width = n;
     }
     for (size_t i = 0; i < c->n; i++)
