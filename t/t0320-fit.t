@@ -61,7 +61,7 @@ like "$(cat "$err")" "none of the 2 jobs here has a key .new" "unless none is me
 
 refused "must be PATH=VALUE" "--set without a value" --set spec.worker.replicas job.yaml
 refused "there is no key at character 6" "--set with an empty key" --set spec..replicas=1 job.yaml
-refused ".spec.worker.replicas is the number 5, not a mapping" "--set through a number" --set spec.worker.replicas.x=1 job.yaml
+refused ".spec.worker.replicas is an integer, not a mapping" "--set through a number" --set spec.worker.replicas.x=1 job.yaml
 refused "has 4 items, there is no \[9\]" "--set beyond a list" --set 'spec.worker.cmd[9]=1' job.yaml
 refused "no .replica. in .spec.worker to be removed" "--set that removes nothing" --set spec.worker.replica=null job.yaml
 refused "the value:" "--set of half a list" --set 'spec.worker.cmd=[a, b' job.yaml

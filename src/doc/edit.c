@@ -86,8 +86,9 @@ static bool check(const struct edit *edit, struct step *steps, const struct node
             if (!below)
                 return false;
         } else if (!steps[i].key || (node->type != NODE_MAP && node->type != NODE_NULL)) {
+            /* Its type only: the value may be a secret. */
             diag_at(ds, node, "E0141", NULL, "--set %s: %s is %s, not %s", edit->path,
-                    node_path(ds->arena, node), node_words(ds->arena, node),
+                    node_path(ds->arena, node), node_type_words(node->type),
                     steps[i].key ? "a mapping" : "a list");
             return false;
         } else {

@@ -150,7 +150,7 @@ static void test_refused(void)
         const char *set, *code, *message, *hint;
         unsigned int line;
     } cases[] = {
-        {"name.x=1", "E0141", ".name is the string \"a\", not a mapping", NULL, 1},
+        {"name.x=1", "E0141", ".name is a string, not a mapping", NULL, 1},
         {"spec[0]=1", "E0141", ".spec is a mapping, not a list", NULL, 3},
         {"spec.worker.args[3]=1", "E0140", ".spec.worker.args has 3 items, there is no [3]", NULL,
          5},
