@@ -37,6 +37,47 @@ version 'Intel(R) MPI Library for Linux* OS, Version 2021.5 Build 20211102 (id: 
 version 'a wrapper 1. of mine' "an unknown MPI$"
 rm bin/mpirun
 
+# --- images --------------------------------------------------------------------------------------
+
+mkdir -p venv/bin conda/bin conda/conda-meta rootfs/etc rootfs/usr/bin empty
+touch venv/pyvenv.cfg
+for env in venv conda; do
+    sed "s/three/$env/" bin/python3 >$env/bin/python
+    chmod +x $env/bin/python
+done
+rm bin/python
+run_on() # NAME=PLACE COMMAND…
+{
+    map=$1
+    shift
+    PATH=$WORK/bin "$MUSTER" run --image "$map" -n 1 -- "$@" >"$out" 2>"$err"
+    rc=$?
+}
+run_on '*=host' python -V
+is "$rc $(cat "$out")" "0 [worker-0/0] three -V" "0.11: --image NAME=host"
+run_on '*=venv' python -V
+is "$rc $(cat "$out")" "0 [worker-0/0] venv -V" "0.11: a virtual environment, not the link to python3"
+run_on '*=venv' sh -c 'echo $VIRTUAL_ENV'
+is "$(cat "$out")" "[worker-0/0] $WORK/venv" "0.11: is named"
+run_on '*=conda' sh -c 'python -V; echo $CONDA_PREFIX $CONDA_DEFAULT_ENV'
+is "$(sed 's/^[^ ]* //' "$out")" "conda -V
+$WORK/conda conda" "0.11: a conda environment"
+run_on '*=rootfs' true
+is "$rc" 125 "0.11: a root file system is refused"
+like "$(cat "$err")" "rootfs is a root file system: .* yet" "0.11: with the reason"
+run_on '*=empty' true
+like "$rc $(cat "$err")" "125 .*neither a virtual environment nor a conda" "0.11: so is any directory"
+run_on '*=gone' true
+like "$rc $(cat "$err")" "125 .*gone: No such file" "0.11: and none"
+run_on 'venv' true
+like "$rc $(cat "$err")" "125 .*NAME=DIRECTORY" "0.11: and half an option"
+image=$(sed -n 's/^ *image: //p' "$TOP/examples/mpi-example.yaml")
+run_muster explain --image "$image=venv" "$TOP/examples/mpi-example.yaml"
+like "$(cat "$out")" "PATH=[^ ]*/bin:$WORK/venv/bin:" "0.11: first in PATH, after the run's own"
+like "$(cat "$out")" "$WORK/venv stands for the image $image" "0.11: explain says so"
+run_muster explain --image "other=venv" "$TOP/examples/mpi-example.yaml"
+like "$rc $(cat "$err")" "^1 .*no role uses the image other; the job has $image" "0.11: an image that is not the job's"
+
 # --- GPUs ----------------------------------------------------------------------------------------
 
 job() # CONTAINER-KEYS COMMAND: a job file; both as JSON
@@ -54,7 +95,7 @@ if have_mpi openmpi; then
     like "$(cat "$out")" "devices=$" "0.16: with none visible"
     run_job --require-gpus job.yaml
     is "$rc" 125 "0.16: --require-gpus refuses it"
-    like "$(cat "$err")" "asks for 512 GPUs, this machine has" "0.16: with the numbers"
+    like "$(cat "$err")" "asks for 512 GPUs" "0.16: with the numbers"
     job '' '["true"]'
     run_job --require-gpus job.yaml
     is "$rc" 0 "0.16: a job that asks for none runs"

@@ -13,6 +13,7 @@
 #include "cli/job_options.h"
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
+#include "engine/local/images.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
 #include "plan/plan.h"
@@ -38,7 +39,11 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     const struct plan *plan;
     const struct job_options *o = &x->opts.job;
     auto_strvec struct strvec missing = STRVEC_INIT;
-    int r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
+    int r = images_map(a, spec, (const char *const *)o->images.v, &facts->images, e);
+
+    if (r < 0)
+        return r;
+    r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
 
     if (r < 0)
         return r;

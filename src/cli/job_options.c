@@ -40,6 +40,8 @@ const struct opt job_here_opts[] = {
      .help = "{cpus, memory, gpus} instead of this machine's"},
     {"entrypoint", 0, OPT_STRINGS, AT(entrypoint), "[ROLE=]CMD",
      .help = "what an image without a command would run"},
+    {"image", 0, OPT_STRINGS, AT(images), "NAME=PLACE",
+     .help = "what stands for an image: host, a virtual or conda environment"},
     {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
     {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
      .help = "a path of the container is HERE on this machine"},
@@ -56,8 +58,8 @@ const struct opt job_here_opts[] = {
 
 void job_options_release(struct job_options *o)
 {
-    struct strvec *lists[] = {&o->sets, &o->scale,       &o->nproc, &o->entrypoint,
-                              &o->map,  &o->inherit_env, &o->maps};
+    struct strvec *lists[] = {&o->sets, &o->scale,       &o->nproc,  &o->entrypoint,
+                              &o->map,  &o->inherit_env, &o->images, &o->maps};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);

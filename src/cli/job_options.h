@@ -20,7 +20,7 @@ struct job_options {
     int64_t gpus_per_node;
 
     /* how the job is made to run here */
-    struct strvec scale, nproc, entrypoint, map, inherit_env;
+    struct strvec scale, nproc, entrypoint, map, inherit_env, images;
     const char *workdir, *inventory, *secrets, *configmaps;
     bool fit, clean_env, require_gpus;
     int64_t gpus; /* -1 = not given */
@@ -34,8 +34,8 @@ struct job_options {
 #define JOB_OPTIONS_INIT                                                                           \
     {                                                                                              \
         .sets = STRVEC_INIT, .scale = STRVEC_INIT, .nproc = STRVEC_INIT,                           \
-        .entrypoint = STRVEC_INIT, .map = STRVEC_INIT, .inherit_env = STRVEC_INIT, .gpus = -1,     \
-        .maps = STRVEC_INIT                                                                        \
+        .entrypoint = STRVEC_INIT, .map = STRVEC_INIT, .inherit_env = STRVEC_INIT,                 \
+        .images = STRVEC_INIT, .gpus = -1, .maps = STRVEC_INIT                                     \
     }
 void job_options_release(struct job_options *o);
 

@@ -18,6 +18,7 @@
 #include "cli/tell.h"
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
+#include "engine/local/images.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
 #include "job/mask.h"
@@ -267,6 +268,7 @@ static int prepare(struct run *run, const struct job_spec *spec)
         return code;
     if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0 ||
         rundir_name(id, run->o.run_dir, rd, &e) < 0 ||
+        images_map(run->a, run->spec, (const char *const *)o->images.v, &facts->images, &e) < 0 ||
         facts_collect(run->a, run->spec, rd->run_id, rd->path, rd->scratch, facts, &e) < 0)
         return refuse(NULL, &e);
     if ((o->require_gpus && facts_require_gpus(run->spec, facts, &e) < 0) ||

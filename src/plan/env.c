@@ -152,20 +152,28 @@ static const struct family {
     bool (*gets)(const struct plan *plan, const struct process *process);
     void (*add)(struct env_set *set, const struct plan *plan, const struct process *process);
 } families[] = {
-    {everyone, env_caller},        {everyone, env_muster},       {callers_of_mpi, env_mpi},
-    {callers_of_mpi, env_horovod}, {torch_processes, env_torch}, {tensorflow_tasks, env_tensorflow},
-    {openpai_tasks, env_openpai},  {azureml_nodes, env_azureml},
+    {everyone, env_caller},
+    {everyone, env_muster},
+    {everyone, env_image},
+    {callers_of_mpi, env_mpi},
+    {callers_of_mpi, env_horovod},
+    {torch_processes, env_torch},
+    {tensorflow_tasks, env_tensorflow},
+    {openpai_tasks, env_openpai},
+    {azureml_nodes, env_azureml},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */
-static void finish_path(struct env_set *set, const struct plan *plan)
+static void finish_path(struct env_set *set, const struct plan *plan, const struct process *process)
 {
     const struct facts *facts = plan->facts;
     const struct env_value *path = env_get(set, "PATH");
     bool home = facts->mpi_home_ok && plan->spec->mpi && plan->spec->mpi->home;
-    const char *value = arena_printf(set->arena, "%s/" PLAN_BIN ":%s%s%s", facts->scratch_dir,
-                                     home ? plan->spec->mpi->home : "", home ? "/bin:" : "",
-                                     path && *path->value ? path->value : DEFAULT_PATH);
+    const char *image = image_prefix(plan, process);
+    const char *value =
+        arena_printf(set->arena, "%s/" PLAN_BIN ":%s%s%s%s%s", facts->scratch_dir,
+                     image ? image : "", image ? "/bin:" : "", home ? plan->spec->mpi->home : "",
+                     home ? "/bin:" : "", path && *path->value ? path->value : DEFAULT_PATH);
 
     env_put(set, "PATH", value, path && path->origin == ORIGIN_JOB ? ORIGIN_JOB : ORIGIN_MUSTER,
             "the run's own ssh first");
@@ -178,7 +186,7 @@ void env_make(struct env_set *set, const struct plan *plan, const struct process
         if (families[i].gets(plan, process))
             families[i].add(set, plan, process);
     env_job(set, plan, process, masked);
-    finish_path(set, plan);
+    finish_path(set, plan, process);
 }
 
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool masked,

@@ -53,6 +53,9 @@ void env_azureml(struct env_set *set, const struct plan *plan, const struct proc
 void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
              bool masked);
 
+void env_image(struct env_set *set, const struct plan *plan, const struct process *process);
+const char *image_prefix(const struct plan *plan, const struct process *process); /* or NULL */
+
 /* The value of a fieldRef or resourceFieldRef, or NULL if Muster does not know the field. */
 const char *env_reference(struct arena *a, const struct plan *plan, const struct replica *replica,
                           const struct env_entry *entry);

@@ -169,6 +169,18 @@ static void note_gpus(struct notes *ns, const struct plan *plan)
 
 /* --- its roles ---------------------------------------------------------------------------------- */
 
+static void note_image(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    const struct image_place *images = plan->facts->images;
+    struct image_place place = images ? images[role - plan->spec->roles] : (struct image_place){0};
+
+    if (role->image && place.prefix)
+        note_add(ns, SEV_NOTE, "%s stands for the image %s", place.prefix, role->image);
+    else if (role->image && !place.mapped)
+        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
+                 role->image);
+}
+
 static void note_place(struct notes *ns, const struct plan *plan, const struct role *role)
 {
     size_t i = (size_t)(role - plan->spec->roles);
@@ -176,9 +188,7 @@ static void note_place(struct notes *ns, const struct plan *plan, const struct r
     if (plan->spec->file && role->workdir && !plan->facts->workdir_ok[i])
         note_add(ns, SEV_WARNING, "there is no directory %s here: the job runs in %s",
                  role->workdir, plan->workdirs[i]);
-    if (role->image)
-        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
-                 role->image);
+    note_image(ns, plan, role);
 }
 
 /* A container without a command runs its image's own, which is not here. */

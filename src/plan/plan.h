@@ -31,6 +31,13 @@ struct secret_value {
     const char *name, *key, *value;
 };
 
+/* What stands for a role's image here (--image). */
+struct image_place {
+    const char *prefix; /* its bin is first in PATH; NULL: the machine itself */
+    bool conda;         /* a conda environment, else a virtual one */
+    bool mapped, any;   /* the user said so; for any image */
+};
+
 /* Facts about this machine, collected before planning (engine/local/facts.c). */
 struct facts {
     bool root; /* effective uid 0 */
@@ -74,6 +81,7 @@ struct facts {
 
     const char *python3;    /* what python_link leads to, or NULL */
     const char *rdma_lacks; /* the job asks for RDMA, which needs what is not here; or NULL */
+    const struct image_place *images; /* per role of the spec; NULL: the machine itself */
 };
 
 bool isolation_is(const struct facts *facts, const char *level);

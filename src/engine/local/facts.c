@@ -68,7 +68,7 @@ static const char *env_get(const char *const *env, const char *name)
 }
 
 /* The job's own PATH counts where it sets one. */
-static const char *search_path(const struct job_spec *spec, const char *const *env)
+static const char *job_path(const struct job_spec *spec, const char *const *env)
 {
     for (size_t k = 0; k < spec->n_roles; k++)
         for (size_t i = 0; i < spec->roles[k].n_env; i++)
@@ -76,6 +76,17 @@ static const char *search_path(const struct job_spec *spec, const char *const *e
                 return spec->roles[k].env[i].value;
     const char *path = env_get(env, "PATH");
     return path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* Where commands are looked for: first in what stands for the job's image. */
+static const char *search_path(struct arena *a, const struct job_spec *spec, const struct facts *f)
+{
+    const char *path = job_path(spec, f->caller_env);
+
+    for (size_t k = 0; f->images && k < spec->n_roles; k++)
+        if (f->images[k].prefix)
+            return arena_printf(a, "%s/bin:%s", f->images[k].prefix, path);
+    return path;
 }
 
 static const char *find_on_path(struct arena *a, const char *path, const char *name)
@@ -196,7 +207,7 @@ static int find_program(struct arena *a, const struct job_spec *spec, const stru
     const char *dir = f->workdir_ok[spec->n_roles - 1] ? worker->workdir : spec->dir;
 
     if (!strchr(program, '/'))
-        return find_on_path(a, search_path(spec, f->caller_env), program) ? 0 : -ENOENT;
+        return find_on_path(a, search_path(a, spec, f), program) ? 0 : -ENOENT;
     if (*program != '/')
         path = arena_printf(a, "%s/%s", dir, program);
     if (is_program(path))
@@ -230,7 +241,7 @@ static void collect_mpi(struct arena *a, const struct job_spec *spec, struct fac
         }
     }
     for (size_t i = 0; i < ARRAY_SIZE(names) && !f->mpirun; i++)
-        f->mpirun = find_on_path(a, search_path(spec, f->caller_env), names[i]);
+        f->mpirun = find_on_path(a, search_path(a, spec, f), names[i]);
     f->mpi = f->mpirun ? impl_of(f->mpirun) : MPI_NOT_FOUND;
     if (f->mpi == MPI_HYDRA)
         f->mpirun = hydra_beside_its_proxy(a, f->mpirun);
@@ -283,32 +294,12 @@ static bool wants_rdma(const struct job_spec *spec)
 /* What commands may call without saying where it is. */
 static void collect_programs(struct arena *a, const struct job_spec *spec, struct facts *f)
 {
-    const char *path = search_path(spec, f->caller_env);
+    const char *path = search_path(a, spec, f);
 
     f->horovodrun = find_on_path(a, path, "horovodrun") != NULL;
     if (!find_on_path(a, path, "python"))
         f->python3 = find_on_path(a, path, "python3");
     f->python_link = f->python3 != NULL;
-}
-
-static int64_t gpus_wanted(const struct job_spec *spec)
-{
-    int64_t n = 0;
-
-    for (size_t k = 0; k < spec->n_roles; k++)
-        if (spec->roles[k].res.gpu > 0)
-            n += spec->roles[k].res.gpu * spec->roles[k].replicas;
-    return n;
-}
-
-int facts_require_gpus(const struct job_spec *spec, const struct facts *f, struct err *e)
-{
-    int64_t wanted = gpus_wanted(spec);
-
-    if (wanted == 0 || (f->gpus >= wanted && !f->gpus_pretended))
-        return 0;
-    return err_set(e, -ENODEV, "the job asks for %lld GPU%s, this machine has %d (--require-gpus)",
-                   (long long)wanted, wanted == 1 ? "" : "s", f->gpus_pretended ? 0 : f->gpus);
 }
 
 int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
@@ -325,6 +316,7 @@ int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_
         .run_dir = run_dir,
         .scratch_dir = scratch_dir,
         .caller_env = (const char *const *)environ,
+        .images = ret->images,
     };
     int r = find_shim(a, &f.shim, e);
 
