@@ -15,6 +15,11 @@ SH
 chmod +x bin/python3
 PATH=$WORK/bin "$MUSTER" run -n 1 -- python -m train >"$out" 2>"$err"
 is "$? $(cat "$out")" "0 [worker-0/0] three -m train" "no python here: python3 is used"
+sed 's,\./random_walk,python,' "$TOP/examples/mpi-example.yaml" >python.yaml
+PATH=$WORK/bin "$MUSTER" explain python.yaml >"$out" 2>"$err"
+like "$(cat "$out")" "note: python is not here: python3 is used \($WORK/bin/python3\)" "explain says so"
+PATH=$WORK/bin "$MUSTER" explain "$TOP/examples/mpi-example.yaml" >"$out" 2>"$err"
+unlike "$(cat "$out")" "python3 is used" "but not of a job without python"
 sed 's/three/two/' bin/python3 >bin/python
 chmod +x bin/python
 PATH=$WORK/bin "$MUSTER" run -n 1 -- python -m train >"$out" 2>"$err"
@@ -172,5 +177,21 @@ if "$MUSTER" validate pai.yaml >/dev/null 2>&1; then
     is "$(grep -rlF -e "$word" "$(report run_dir)" "$REPORT" "$out" "$err")" "" "nor in a file of the run, the report or explain"
 else
     skip "no dialect with secrets in commands yet" 4
+fi
+
+# --- RDMA ----------------------------------------------------------------------------------------
+
+cat >rdma.json <<'JSON'
+{"jobName": "rdma", "image": "none", "jobEnvs": {"paiAzRDMA": true},
+  "taskRoles": [{"name": "main", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 64, "command": "true"}]}
+JSON
+if [ -e /dev/infiniband ] && [ -e /etc/dat.conf ]; then
+    skip "this machine has RDMA" 2
+elif "$MUSTER" validate rdma.json >/dev/null 2>&1; then
+    run_job rdma.json
+    is "$rc" 0 "3.1: paiAzRDMA without RDMA: the job runs"
+    like "$(cat "$err")" "paiAzRDMA .* no /dev/infiniband, no /etc/dat.conf.*: the job runs on TCP" "3.1: with a warning of what is missing"
+else
+    skip "no OpenPAI yet" 2
 fi
 done_testing

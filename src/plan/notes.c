@@ -169,18 +169,6 @@ static void note_gpus(struct notes *ns, const struct plan *plan)
 
 /* --- its roles ---------------------------------------------------------------------------------- */
 
-static void note_image(struct notes *ns, const struct plan *plan, const struct role *role)
-{
-    const struct image_place *images = plan->facts->images;
-    struct image_place place = images ? images[role - plan->spec->roles] : (struct image_place){0};
-
-    if (role->image && place.prefix)
-        note_add(ns, SEV_NOTE, "%s stands for the image %s", place.prefix, role->image);
-    else if (role->image && !place.mapped)
-        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
-                 role->image);
-}
-
 static void note_place(struct notes *ns, const struct plan *plan, const struct role *role)
 {
     size_t i = (size_t)(role - plan->spec->roles);
@@ -328,4 +316,5 @@ void notes_collect(struct notes *ns, const struct plan *plan)
         for (size_t i = 0; i < plan->spec->n_roles; i++)
             of_role[k](ns, plan, &plan->spec->roles[i]);
     lints_collect(ns, plan);
+    note_machine(ns, plan);
 }

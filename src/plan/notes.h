@@ -15,6 +15,10 @@ struct notes {
 void note_add(struct notes *ns, enum severity severity, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* notes_machine.c */
+void note_machine(struct notes *ns, const struct plan *plan);
+void note_image(struct notes *ns, const struct plan *plan, const struct role *role);
+
 /* Compares what the job asks for with what this machine has. The plan is complete but for notes. */
 void notes_collect(struct notes *ns, const struct plan *plan);
 

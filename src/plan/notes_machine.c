@@ -1,0 +1,59 @@
+/* notes_machine.c - what stands for something that this machine does not have. */
+#include <string.h>
+
+#include "plan/notes.h"
+
+/* Is `python` a word of the text? python3 is another, /opt/bin/python is not looked up. */
+static bool names_python(const char *text)
+{
+    static const char before[] = " \t\n;&|(){}`\"'=", after[] = " \t\n;&|(){}`\"'<>";
+    static const char name[] = "python";
+    const char *end;
+
+    for (const char *p = text; (p = strstr(p, name)); p = end) {
+        end = p + sizeof(name) - 1;
+        if ((p == text || strchr(before, p[-1])) && strchr(after, *end)) /* or the end: a NUL */
+            return true;
+    }
+    return false;
+}
+
+static bool argv_names_python(const char *const *argv)
+{
+    for (; argv && *argv; argv++)
+        if (names_python(*argv))
+            return true;
+    return false;
+}
+
+static bool calls_python(const struct job_spec *spec)
+{
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if ((spec->roles[k].shell && names_python(spec->roles[k].shell)) ||
+            argv_names_python(spec->roles[k].argv))
+            return true;
+    return spec->mpi && argv_names_python(spec->mpi->program);
+}
+
+void note_machine(struct notes *ns, const struct plan *plan)
+{
+    const struct facts *facts = plan->facts;
+
+    if (facts->python_link && calls_python(plan->spec))
+        note_add(ns, SEV_NOTE, "python is not here: python3 is used (%s)", facts->python3);
+    if (facts->rdma_lacks)
+        note_add(ns, SEV_WARNING, "paiAzRDMA is asked for, but %s: the job runs on TCP",
+                 facts->rdma_lacks);
+}
+
+void note_image(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    const struct image_place *images = plan->facts->images;
+    struct image_place place = images ? images[role - plan->spec->roles] : (struct image_place){0};
+
+    if (role->image && place.prefix)
+        note_add(ns, SEV_NOTE, "%s stands for the image %s", place.prefix, role->image);
+    else if (role->image && !place.mapped)
+        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
+                 role->image);
+}
