@@ -302,6 +302,26 @@ static void collect_programs(struct arena *a, const struct job_spec *spec, struc
     f->python_link = f->python3 != NULL;
 }
 
+static int64_t gpus_wanted(const struct job_spec *spec)
+{
+    int64_t n = 0;
+
+    for (size_t k = 0; k < spec->n_roles; k++)
+        if (spec->roles[k].res.gpu > 0)
+            n += spec->roles[k].res.gpu * spec->roles[k].replicas;
+    return n;
+}
+
+int facts_require_gpus(const struct job_spec *spec, const struct facts *f, struct err *e)
+{
+    int64_t wanted = gpus_wanted(spec);
+
+    if (wanted == 0 || (f->gpus >= wanted && !f->gpus_pretended))
+        return 0;
+    return err_set(e, -ENODEV, "the job asks for %lld GPU%s, this machine has %d (--require-gpus)",
+                   (long long)wanted, wanted == 1 ? "" : "s", f->gpus_pretended ? 0 : f->gpus);
+}
+
 int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
                   const char *run_dir, const char *scratch_dir, struct facts *ret, struct err *e)
 {
