@@ -1,7 +1,8 @@
 /* hint.c - see hint.h.
  *
  * A command that asks for PAI_HOST_IP_work_0 where the role is called worker ends with a KeyError or
- * an unbound variable. The plan knows what is set, and so which name was meant.
+ * an unbound variable. The plan knows what is set, and so which name was meant. A command that calls
+ * horovodrun where there is none ends with 127; it stands for an mpirun line, and that can be said.
  */
 #include <ctype.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "job/hint.h"
+#include "job/mask.h"
+#include "plan/horovod.h"
 
 static bool in_name(char c)
 {
@@ -102,11 +105,60 @@ static bool hint_variable(const struct job *job, const char *line, struct strbuf
     return true;
 }
 
+/* --- horovodrun -------------------------------------------------------------------------------- */
+
+/* The command as a shell would read it. */
+static const char *command_text(struct arena *a, const struct process *p)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (p->shell)
+        return p->shell;
+    for (const char *const *word = p->argv; word && *word; word++) {
+        strbuf_addstr(&text, word == p->argv ? "" : " ");
+        strbuf_add_shell_word(&text, *word);
+    }
+    return arena_strndup(a, text.buf, text.len);
+}
+
+static bool is_missing(const char *line, const char *program)
+{
+    return strstr(line, program) && strstr(line, "not found");
+}
+
+static bool hint_horovodrun(const struct job *job, const char *const *tail, struct strbuf *out)
+{
+    const struct cause *c = &job->cause;
+    bool missing = c->kind == CAUSE_EXEC;
+
+    if (c->process < 0 || c->exit_code != 127)
+        return false;
+    for (; tail && *tail && !missing; tail++)
+        missing = is_missing(*tail, "horovodrun");
+    if (!missing)
+        return false;
+    auto_arena struct arena *a = arena_new();
+    const char *text = command_text(a, &job->plan->processes[c->process]);
+    const struct shell_word *words;
+    size_t n = shell_words(a, text, &words);
+    const char *line = horovod_as_mpirun(a, text, words, n);
+    if (!line)
+        return false;
+    strbuf_addstr(out, "horovodrun is not installed here; the same with mpirun: ");
+    strbuf_add_escaped(out, line, strlen(line));
+    mask_sentence(job->plan, out);
+    return true;
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
 void hint_for(const struct job *job, const char *const *tail, struct strbuf *out)
 {
     size_t n = 0;
 
     if (job->cause.replica < 0)
+        return;
+    if (hint_horovodrun(job, tail, out))
         return;
     while (tail && tail[n])
         n++;

@@ -156,11 +156,58 @@ static void test_where(void)
     stage_free(&st);
 }
 
+static void horovod_hint(const char *const *argv, const char *shell, const char *how,
+                         const char *line, struct strbuf *out)
+{
+    struct stage st;
+
+    stage_cast(&st, "launcher 1 0 0", "azureml-preview");
+    st.processes[0].argv = argv;
+    st.processes[0].shell = shell;
+    stage_begin(&st);
+    struct observation o = stage_word(&st, how);
+    if (o.kind == OBS_SPAWN_FAILED) {
+        o.end.exec_errno = -ENOENT;
+        (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "exec");
+    }
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 2 * NS_PER_S);
+    strbuf_truncate(out, 0);
+    hint_for(st.job, (const char *const[]){line, NULL}, out);
+    stage_free(&st);
+}
+
+static void test_horovodrun(void)
+{
+    static const char command[] =
+        "cd src && horovodrun -np 16 --hostfile $AZUREML_MPI_HOSTFILE python train.py";
+    static const char *const argv[] = {"horovodrun", "-np", "4", "python", "train it.py", NULL};
+    static const char not_found[] = "bash: line 1: horovodrun: command not found";
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+    horovod_hint(NULL, command, "launcher-0=127@2", not_found, &hint);
+    has(hint.buf, "horovodrun is not installed here; the same with mpirun: mpirun -np 16",
+        "0.15: the line for mpirun");
+    has(hint.buf, "--hostfile $AZUREML_MPI_HOSTFILE", "0.15: with its hosts");
+    has(hint.buf, "-bind-to none -map-by slot", "0.15: with what horovodrun would have added");
+    has(hint.buf, "python train.py", "0.15: and the program");
+    horovod_hint(argv, NULL, "launcher-0=!@2", NULL, &hint);
+    has(hint.buf, "mpirun -np 4", "0.15: without a shell");
+    has(hint.buf, "python 'train it.py'", "0.15: with its quotes");
+    horovod_hint(NULL, command, "launcher-0=1@2", not_found, &hint);
+    is_str(hint.buf, "", "0.15: another code is another matter");
+    horovod_hint(NULL, command, "launcher-0=127@2", "bash: line 1: cd: src: No such file", &hint);
+    is_str(hint.buf, "", "0.15: so is another program");
+    horovod_hint(NULL, "sh run.sh", "launcher-0=127@2", not_found, &hint);
+    is_str(hint.buf, "", "0.15: a line that is not in the file cannot be said");
+}
+
 int main(void)
 {
     test_lines();
     test_sentences();
     test_variables();
     test_where();
+    test_horovodrun();
     return tap_done();
 }
