@@ -47,7 +47,7 @@ static const struct {
     {LAUNCH "--node_rank NODE_RANK python a.py", LAUNCH "--node_rank \"$NODE_RANK\" a.py",
      "W0401 W0402"},
     {LAUNCH "--use_env train.py python x.py", NULL, ""},
-    {LAUNCH "--no_python python train.py", NULL, ""},
+    {LAUNCH "--no_python --use_env python train.py", NULL, ""},
     {"torchrun --no-python python train.py", NULL, ""},
     {"torchrun -m python train.py", NULL, ""},
     {LAUNCH "--use_env python", NULL, ""},
