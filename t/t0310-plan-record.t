@@ -77,7 +77,59 @@ is "$(json jobs.0.processes.0.env.A "$(plan)")" "b c" "what --set put there is i
 like "$(json jobs.0.notes "$(plan)")" "worker: 2 replicas instead of 5" "and what options changed"
 like "$(json jobs.0.notes "$(plan)")" "job.yaml:[0-9]+:[0-9]+: |there is no directory" "and what is different here"
 
+# --- the other platforms -------------------------------------------------------------------------
+
+cat >pai.yaml <<'EOT'
+protocolVersion: 2
+name: sample
+type: job
+prerequisites:
+  - {type: dockerimage, name: img, uri: some/image}
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: img
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0, ports: {http: 2}}
+    commands: [exec env -0]
+EOT
+run_job pai.yaml
+is "$rc" 0 "an OpenPAI job"
+for i in 0 1; do
+    ok "its task $i had the environment that was planned" \
+        same_env "$(report run_dir)/logs/worker-$i.log" worker-$i null
+done
+like "$(json jobs.0.processes.1.env.PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX "$(plan)")" 1 "the task's index is in it"
+
+cat >azure.yaml <<'EOT'
+name: sample
+type: PytorchJob
+compute: {target: azureml:gpu, type: AmlCompute, instance_count: 2}
+worker:
+  spec:
+    command: exec env -0
+    environment: azureml:pytorch:1
+EOT
+run_job azure.yaml
+is "$rc" 0 "an Azure ML job"
+for i in 0 1; do
+    ok "its node $i had the environment that was planned" \
+        same_env "$(report run_dir)/logs/worker-$i.log" worker-$i null
+done
+is "$(json jobs.0.processes.1.env.NODE_RANK "$(plan)")" 1 "NODE_RANK is in it"
+
+mkdir -m 700 secrets secrets/token
+(umask 077 && printf t0kenvalue >secrets/token/key)
+run_job --scale worker=2 --secrets secrets --set 'spec.worker.template.spec.containers[0].env=[{name: TOKEN, valueFrom: {secretKeyRef: {name: token, key: key}}}]' job.yaml
+is "$rc" 0 "a T9k job with a secret in its environment"
+ok "its launcher had all but that as it was planned" same_env "$WORK/seen/launcher" launcher-0 null
+like "$(tr '\0' '\n' <"$WORK/seen/launcher")" "^TOKEN=t0kenvalue" "the launcher had the secret itself"
+is "$(json jobs.0.processes.0.env.TOKEN "$(plan)")" "***" "the plan does not say it"
+is "$(grep -rl t0kenvalue "$(report run_dir)")" "" "nor does any file of the run"
+
+# --- explain -------------------------------------------------------------------------------------
+
 # explain says the same but for what only a run knows.
+run_job --scale worker=2 --set 'spec.worker.template.spec.containers[0].env=[{name: A, value: b c}]' job.yaml
 run_muster explain -o json --scale worker=2 --set 'spec.worker.template.spec.containers[0].env=[{name: A, value: b c}]' job.yaml
 sed "s/$(run_id)/RUN_ID/g" "$(plan)" >run.json
 ok "explain shows the same plan" cmp run.json "$out"
