@@ -105,7 +105,7 @@ worker:
 parameter_server:
   num_replicas: 1
   spec:
-    command: sleep 600
+    command: "true"
     environment: azureml:tensorflow-2.3:1
 compute: {type: AmlCompute, target: gpu-cluster}
 YAML
