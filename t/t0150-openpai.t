@@ -119,9 +119,19 @@ printf '%s\n' '{"jobName": "one", "image": "i", "taskRoles": [' \
     '{"name": "main", "memoryMB": 512, "command": "exit 7"}]}' >one.json
 run_job one.json
 is "$rc" 7 "1.1: one role with one task: its exit code is the run's"
+# shellcheck disable=SC2016 # for the job's shell
 sed 's/exit 7/test $(hostname) = main-0/' one.json >host.json
 run_job host.json
 is "$rc" 0 "3.13: in a host of its own"
+
+# shellcheck disable=SC2016 # for the job's shell
+printf '%s\n' '{"jobName": "odd.Name_x", "image": "i", "taskRoles": [' \
+    '{"name": "ps_server", "memoryMB": 512, "minSucceededTaskCount": 1, "command":' \
+    ' "for h in a.b~c-0 Big-0 ps_server-0; do until ssh $h true; do sleep 0.1; done; done"},' \
+    '{"name": "a.b~c", "memoryMB": 512, "command": "sleep 2"},' \
+    '{"name": "Big", "memoryMB": 512, "command": "sleep 2"}]}' >odd.json
+run_job odd.json
+is "$rc $(report outcome)" "0 succeeded" "3.13: ssh reaches every task, whatever signs its role's name has"
 
 # --- a part of a file ----------------------------------------------------------------------------
 
