@@ -13,7 +13,7 @@ files=$WORK/files
 mkdir "$files"
 ok "mutations are made" python3 "$TOP/t/mutate.py" "$seed" "$count" "$files" \
     "$TOP/examples/mpi-example.yaml" "$TOP/t/validate/m1.yaml" "$TOP/t/validate/m2.yaml" \
-    "$TOP/examples/azureml/"*.yaml
+    "$TOP/examples/azureml/"*.yaml "$TOP/examples/openpai/ddp.yaml" "$TOP/fuzz/corpus/openpai-v2/templates.yaml"
 
 keep() # FILE: what made a test fail outlives it
 {

@@ -148,7 +148,8 @@ static const char *near_key(const struct render *r, const struct node *map, cons
 {
     const char **keys, *near;
 
-    if (map->type != NODE_MAP || map->n == 0 || before > TAG_SHOWN)
+    /* What is not told any more is not looked for: it takes long. */
+    if (map->type != NODE_MAP || map->n == 0 || before > TAG_SHOWN || r->n_findings >= LIMIT_DIAGS)
         return NULL;
     keys = ARENA_ARRAY(r->a, const char *, map->n);
     for (size_t i = 0; i < map->n; i++)

@@ -245,10 +245,15 @@ void pai2_compose(const struct pai2_command *c, struct role *out)
 {
     struct text t = {.c = c, .shown = STRBUF_INIT, .real = STRBUF_INIT};
     struct pai2_cmd *cmds;
-    size_t n = pai2_cmds(c, &cmds);
+    size_t n;
     bool after = false;
 
+    if (*c->budget < COMMAND_COST) {
+        tell(&t, out->command_at, &(struct template_finding){.fault = TEMPLATE_TOO_LONG});
+        return;
+    }
     set_scopes(&t);
+    n = pai2_cmds(c, &cmds);
     for (size_t i = 0; i < n; i++) {
         add_script(&t, &cmds[i], PAI2_BEFORE);
         after = after || has_commands(&cmds[i], PAI2_AFTER);

@@ -391,22 +391,36 @@ static void test_faults(void)
     }
 }
 
-/* Few bytes that would become very many. */
+/* Few bytes that would become very many: r has so many tags of 100,000 bytes, s ten, t one. */
 static void test_limits(void)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    struct lowered l;
+    static const struct {
+        int tags;
+        const char *findings;
+    } want[] = {
+        {70, ""},
+        {80, "E0005@8:89 E0005@9:89"},
+        {1000, "E0005@7:89 E0005@8:89 E0005@9:89"},
+    };
 
-    strbuf_addstr(&sb, HEAD IMAGE "parameters: {a: '");
-    for (int i = 0; i < 100000; i++)
-        strbuf_addch(&sb, 'x');
-    strbuf_addstr(&sb, "'}\ntaskRoles:\n  r: {" BODY ", commands: [\"");
-    for (int i = 0; i < 1000; i++)
-        strbuf_addstr(&sb, "<% $parameters.a %>");
-    strbuf_addstr(&sb, "\"]}\n");
-    lower(&l, sb.buf);
-    is_str(findings(&l), "E0005@7:89", "what is rendered has a limit");
-    done(&l);
+    for (size_t k = 0; k < ARRAY_SIZE(want); k++) {
+        auto_strbuf struct strbuf sb = STRBUF_INIT;
+        struct lowered l;
+
+        strbuf_addstr(&sb, HEAD IMAGE "parameters: {a: '");
+        for (int i = 0; i < 100000; i++)
+            strbuf_addch(&sb, 'x');
+        strbuf_addstr(&sb, "'}\ntaskRoles:\n");
+        for (int role = 0; role < 3; role++) {
+            strbuf_addf(&sb, "  %c: {" BODY ", commands: [\"", 'r' + role);
+            for (int i = 0; i < (role == 0 ? want[k].tags : role == 1 ? 10 : 1); i++)
+                strbuf_addstr(&sb, "<% $parameters.a %>");
+            strbuf_addstr(&sb, "\"]}\n");
+        }
+        lower(&l, sb.buf);
+        is_str(findings(&l), want[k].findings, "what is rendered has a limit: %d", want[k].tags);
+        done(&l);
+    }
 }
 
 int main(void)
