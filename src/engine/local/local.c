@@ -106,6 +106,22 @@ static void put_environment(struct local *lo, uint32_t process)
     wire_put_strs(&lo->out, v);
 }
 
+/* Text that holds a secret is handed over apart from the words, which anyone can list. */
+static const char *const *spawn_words(const struct local *lo, const struct process *p)
+{
+    const char *const *words = plan_exec_argv(lo->scratch, lo->plan, p);
+    size_t n = 0;
+
+    if (!p->shell_secret)
+        return words;
+    while (words[n])
+        n++;
+    const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 2);
+    memcpy(v, words, n * sizeof(*v));
+    v[n] = WIRE_SCRIPT_PATH;
+    return v;
+}
+
 static void local_start(struct engine *en, uint32_t process)
 {
     struct local *lo = (struct local *)en;
@@ -117,11 +133,13 @@ static void local_start(struct engine *en, uint32_t process)
     lo->scratch = arena_new();
     wire_put_u32(&lo->out, process);
     wire_put_u32(&lo->out, p->replica);
-    wire_put_u32(&lo->out, reads_stdin ? SPAWN_STDIN : 0);
+    wire_put_u32(&lo->out, (reads_stdin ? SPAWN_STDIN : 0) | (p->shell_secret ? SPAWN_SCRIPT : 0));
     wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
     wire_put_str(&lo->out, p->log);
-    wire_put_strs(&lo->out, plan_exec_argv(lo->scratch, lo->plan, p));
+    wire_put_strs(&lo->out, spawn_words(lo, p));
     put_environment(lo, process);
+    if (p->shell_secret)
+        wire_put_str(&lo->out, arena_printf(lo->scratch, WIRE_SCRIPT_BEGIN "%s", p->shell_secret));
     wire_frame_end(&lo->out, at);
     arena_free(lo->scratch);
     lo->scratch = NULL;
