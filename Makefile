@@ -85,7 +85,7 @@ help:
 	'                     SAN=address,undefined the same under sanitizers' \
 	'make soak            the long counts of the random tests' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
-	'make fuzz T=60       each fuzzer for T seconds' \
+	'make fuzz T=60       each fuzzer and each dialect for T seconds' \
 	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
 	'make format          what of it clang-format can mend by itself' \
 	'make install         PREFIX=/usr/local DESTDIR=' \

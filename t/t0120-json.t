@@ -68,7 +68,30 @@ is "$(cat "$err")" "$(cat want)" "is told behind the value"
 : >empty.json
 run_muster validate empty.json
 is "$rc $(cat "$out")" "2 empty.json: not a job file" "an empty file"
+python3 -c 'print("[" * 200000)' >deep.json
+run_muster validate deep.json
+like "$(cat "$err")" 'E0005.: there are more than 128 levels of nesting' "a deep one"
 printf '[1, 2]' >list.json
 run_muster validate list.json
 is "$rc $(cat "$out")" "2 list.json: not a job file" "a list"
+
+# --- secrets of a file that cannot be read ---------------------------------------------------------
+
+head='{"protocolVersion": 2, "name": "x", "type": "job",'
+printf '%s "secrets": {\n"key": "s3cret"\n"k": s3cret, "l": "s3cret", "m": 0s3cret, "n": "s3cret' "$head" >1.json
+printf '%s "prerequisites": [{"auth": {\n  "password": s3cret}}]' "$head" >2.json
+printf 'protocolVersion: 2\nname: x\nsecrets:\n  key: "s3cret\ntaskRoles: {}\n' >3.yaml
+printf 'protocolVersion: 2\nprerequisites:\n- auth:\n  - {password: s3cret\n  x\n' >4.yaml
+printf '\n  - s3cret}: {\n' | sed '1s/^/secrets :/' >5.yaml
+printf 'secrets: {a: b}\ntaskRoles:\n  a: b: shown\n' >6.yaml
+for f in 1.json 2.json 3.yaml 4.yaml 5.yaml; do
+    run_muster validate $f
+    is "$rc" 2 "$f is broken"
+    like "$(cat "$err")" "^$f:[0-9]+:[0-9]+: error" "which is told"
+    unlike "$(cat "$out" "$err")" 's3cret' "and its secret is not"
+    run_muster validate -o json $f
+    unlike "$(cat "$out" "$err")" 's3cret' "nor in JSON"
+done
+run_muster validate 6.yaml
+like "$(cat "$err")" 'a: b: shown' "lines that hold none are shown"
 done_testing

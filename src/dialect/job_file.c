@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "dialect/hidden.h"
 #include "dialect/registry.h"
 #include "doc/edit.h"
 #include "doc/json_read.h"
@@ -178,6 +179,19 @@ static void read_documents(struct arena *a, const struct read_options *opts, str
         diag_pos(&jf->diags, (struct pos){1, 1}, "", "E0110", NULL, "the file is empty");
 }
 
+static void read_tree(struct arena *a, const char *path, const struct strbuf *text,
+                      struct job_file *jf)
+{
+    bool json = json_looks_like(path, text->buf, text->len);
+
+    if (json)
+        json_read(a, path, text->buf, text->len, true, &jf->diags, &jf->doc);
+    else
+        yaml_read(a, path, text->buf, text->len, &jf->diags, &jf->doc);
+    if (jf->doc.broken)
+        hide_secret_lines(&jf->doc, json, &jf->diags);
+}
+
 int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
                   struct job_file *ret, struct err *e)
 {
@@ -197,10 +211,7 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
         return r;
     *ret = (struct job_file){.path = arena_strdup(a, path), .verdict = VERDICT_NOTJOB};
     diags_init(&ret->diags, a);
-    if (json_looks_like(path, text.buf, text.len))
-        json_read(a, path, text.buf, text.len, true, &ret->diags, &ret->doc);
-    else
-        yaml_read(a, path, text.buf, text.len, &ret->diags, &ret->doc);
+    read_tree(a, path, &text, ret);
     apply_sets(a, ret, forced, edits, n_edits);
     ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
     read_documents(a, opts, ret, forced);

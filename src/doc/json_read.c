@@ -65,6 +65,8 @@ static void tell_missing_comma(struct json_in *in, const struct open *o)
 {
     struct arena *a = in->b.a;
     struct pos here = json_pos(in);
+    bool secret = strcmp(json_shown(in, o->last), "…") == 0;
+    const char *after = secret ? node_type_words(o->last->type) : node_words(a, o->last);
 
     if (*in->p == ':') {
         json_stop(in, here, "E0120", NULL, "a `:` cannot stand here");
@@ -75,8 +77,8 @@ static void tell_missing_comma(struct json_in *in, const struct open *o)
                   "the string ends here, and more text follows");
     } else {
         json_fault(in, o->last_pos, "E0121", "add the comma",
-                   arena_printf(a, "missing comma after %s (noticed at %u:%u)",
-                                node_words(a, o->last), here.line, here.column));
+                   arena_printf(a, "missing comma after %s (noticed at %u:%u)", after, here.line,
+                                here.column));
     }
 }
 

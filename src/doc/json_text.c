@@ -53,6 +53,16 @@ void json_stop(struct json_in *in, struct pos pos, const char *code, const char 
     in->b.stop = true;
 }
 
+const char *json_shown(struct json_in *in, const struct node *node)
+{
+    for (const struct node *n = node; n; n = n->parent) {
+        if (n->parent_key && n->parent_key != n->text &&
+            (strcmp(n->parent_key, "secrets") == 0 || strcmp(n->parent_key, "auth") == 0))
+            return "…";
+    }
+    return arena_printf(in->b.a, "%.60s", node->text);
+}
+
 static size_t left(const struct json_in *in)
 {
     return (size_t)(in->end - in->p);
@@ -374,7 +384,7 @@ static void type_number(struct json_in *in, struct node *node)
 
     if (!is_number(node->text, &whole)) {
         json_fault(in, node->pos, "E0127", number_hint(node->text),
-                   arena_printf(in->b.a, "%.60s is no number of JSON", node->text));
+                   arena_printf(in->b.a, "%s is no number of JSON", json_shown(in, node)));
         return;
     }
     if (whole && num_i64(node->text, &node->i) == 0) {
@@ -422,7 +432,7 @@ static void type_word(struct json_in *in, struct node *node, const char *what)
                        arena_printf(in->b.a, "%s is no word of JSON", node->text));
         return;
     }
-    json_fault(in, node->pos, "E0123", arena_printf(in->b.a, "write \"%.60s\"", node->text),
+    json_fault(in, node->pos, "E0123", arena_printf(in->b.a, "write \"%s\"", json_shown(in, node)),
                arena_printf(in->b.a, "%s must be in double quotes", what));
 }
 

@@ -31,6 +31,10 @@ void json_fault(struct json_in *in, struct pos pos, const char *code, const char
 void json_stop(struct json_in *in, struct pos pos, const char *code, const char *hint,
                const char *message);
 
+/* The node's text for a message, cut; "…" for what may be a secret: the value of a key `secrets` or
+ * `auth`, or something in it. */
+const char *json_shown(struct json_in *in, const struct node *node);
+
 /* Skips blanks and comments. Returns the character that follows, '\0' at the end or if stopped. */
 char json_blanks(struct json_in *in);
 

@@ -184,6 +184,8 @@ static void test_wrong(void)
         {"{\"a\": 1, \"b\": 2,\n\"a\": 1}", "W0001", 2, 1, false, "first at line 1"},
         {"{\"\\u0061\": 1, \"a\": true}", "E0007", 1, 15, false, NULL},
         {"{\"a\": {\"x\\u0000y\": 1}, \"a\": {\"x\\u0000z\": 1}}", "E0007", 1, 24, false, NULL},
+        {"{\"secrets\": {\"k\": 0x12}}", "E0127", 1, 19, true, "… is no number"},
+        {"{\"auth\": [\"x\" 2]}", "E0121", 1, 14, true, "after a string (noticed"},
         {"[\"x\xff\"]", "E0002", 1, 4, true, "byte FF"},
         {"[\"é\x1b\"]", "E0002", 1, 4, true, "control character U+001B"},
     };

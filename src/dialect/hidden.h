@@ -1,0 +1,11 @@
+/* hidden.h - secrets in files that cannot be read to their end. */
+#ifndef DIALECT_HIDDEN_H
+#define DIALECT_HIDDEN_H
+
+#include "doc/diag.h"
+
+/* A broken document is never lowered, so that no dialect can tell which of its lines hold a secret.
+ * Goes by the text: what follows a key `secrets` or `auth` is not shown with a finding. */
+void hide_secret_lines(const struct doc *doc, bool json, struct diags *ds);
+
+#endif
