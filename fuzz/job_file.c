@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "common.h"
+#include "dialect/hidden.h"
 #include "dialect/registry.h"
 #include "doc/json_read.h"
 #include "doc/yaml.h"
@@ -141,12 +142,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data;
     struct diags ds;
     struct doc doc;
+    bool json;
 
     diags_init(&ds, a);
-    if (json_looks_like("x", text, size))
+    json = json_looks_like("x", text, size);
+    if (json)
         json_read(a, "x", text, size, true, &ds, &doc);
     else
         yaml_read(a, "x", text, size, &ds, &doc);
+    if (doc.broken)
+        hide_secret_lines(&doc, json, &ds);
     for (size_t i = 0; i < doc.n_roots; i++)
         lower(a, &doc, doc.roots[i], &ds);
     check_diags(&doc, &ds);

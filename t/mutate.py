@@ -3,8 +3,8 @@
 
     mutate.py SEED COUNT DIRECTORY FILE...
 
-writes DIRECTORY/0000-WHAT.yaml and so on, each a FILE with one to three mutations. The same
-arguments give the same files.
+writes DIRECTORY/0000-WHAT.yaml (or .json, as the FILE was) and so on, each a FILE with one to three
+mutations. The same arguments give the same files.
 """
 import os
 import random
@@ -95,13 +95,14 @@ def main():
     seed, count, directory, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     rng = random.Random(seed)
     for n in range(count):
-        with open(rng.choice(files), encoding='utf-8') as f:
+        source = rng.choice(files)
+        with open(source, encoding='utf-8') as f:
             lines = f.read().split('\n')
         mutations = rng.choices(MUTATIONS, k=rng.choice([1, 1, 1, 2, 3]))
         for mutation in mutations:
             if lines:
                 mutation(rng, lines)
-        name = f'{n:04}-{"-".join(m.__name__ for m in mutations)}.yaml'
+        name = f'{n:04}-{"-".join(m.__name__ for m in mutations)}{os.path.splitext(source)[1]}'
         with open(os.path.join(directory, name), 'wb') as f:
             f.write('\n'.join(lines).encode('utf-8', 'surrogateescape'))
 

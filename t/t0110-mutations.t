@@ -13,7 +13,8 @@ files=$WORK/files
 mkdir "$files"
 ok "mutations are made" python3 "$TOP/t/mutate.py" "$seed" "$count" "$files" \
     "$TOP/examples/mpi-example.yaml" "$TOP/t/validate/m1.yaml" "$TOP/t/validate/m2.yaml" \
-    "$TOP/examples/azureml/"*.yaml "$TOP/examples/openpai/ddp.yaml" "$TOP/fuzz/corpus/openpai-v2/templates.yaml"
+    "$TOP/examples/azureml/"*.yaml "$TOP/examples/openpai/"*.yaml "$TOP/examples/openpai/"*.json \
+    "$TOP/t/validate/m1.json" "$TOP/fuzz/corpus/openpai-v2/templates.yaml" "$TOP"/fuzz/corpus/kubeflow-*/*.yaml
 
 keep() # FILE: what made a test fail outlives it
 {
@@ -23,7 +24,7 @@ keep() # FILE: what made a test fail outlives it
 told=$WORK/told
 mkdir "$told"
 accepted=0
-for f in "$files"/*.yaml; do
+for f in "$files"/*; do
     name=${f##*/}
     run_muster validate -o json "$f"
     cp "$out" "$told/$name"
@@ -44,7 +45,7 @@ for f in "$files"/*.yaml; do
 done
 diag "$accepted of $count are still good"
 
-"${schema_python:-python3}" - "$TOP/doc/schema/validate.json" "$told"/*.yaml >"$WORK/checked" <<'PYTHON'
+"${schema_python:-python3}" - "$TOP/doc/schema/validate.json" "$told"/* >"$WORK/checked" <<'PYTHON'
 import json, os, sys
 try:
     from jsonschema import Draft7Validator
