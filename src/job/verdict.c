@@ -179,6 +179,19 @@ static struct tally count_replicas(const struct job *job)
     return n;
 }
 
+/* What made it a success: the replica that was waited for, or how many of its role were. */
+static void add_trigger(const struct job *job, const struct trigger *t, struct strbuf *out)
+{
+    const struct replica *rp = &job->plan->replicas[t->replica];
+    int32_t wanted = rp->role->min_succeeded;
+
+    if (wanted <= 1)
+        strbuf_addf(out, ": %s ended with 0", rp->name);
+    else
+        strbuf_addf(out, ": %s%d %s replicas ended with 0",
+                    wanted == rp->role->replicas ? "all " : "", wanted, rp->role->name);
+}
+
 /* A success that only the file's own counts make one. False: it needs no such words. */
 static bool add_success_by_rule(const struct job *job, struct strbuf *out)
 {
@@ -191,7 +204,7 @@ static bool add_success_by_rule(const struct job *job, struct strbuf *out)
         return false;
     strbuf_addstr(out, "succeeded by its rule");
     if (n.failed == 0)
-        strbuf_addf(out, ": %s ended with 0", job->plan->replicas[t.replica].name);
+        add_trigger(job, &t, out);
     else if (n.failed == 1)
         strbuf_addstr(out, " although ");
     else
