@@ -46,5 +46,8 @@ def worker():
     sys.exit(f"nobody listens at {place}")
 
 
-worker() if rank else master()
-sys.stdout.write(f"rank={rank} size={size} host={socket.gethostname()}\n")
+if rank:
+    worker()
+else:
+    master()
+    print(f"{size} workers have met at {place[0]}:{place[1]}", flush=True)

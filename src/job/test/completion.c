@@ -31,7 +31,7 @@ static const struct {
     /* seed-rules 0.32 */
     {"0.32: TensorflowJob: ps stopped when all workers ended", "worker 2 1 2, ps 1 1 -1",
      "worker-1=0@2 worker-0=0@3", "succeeded", 0, "-", "worker-0", "ps-0 ",
-     "succeeded by its rule: worker-0 ended with 0"},
+     "succeeded by its rule: all 2 worker replicas ended with 0"},
     {"0.32: TensorflowJob: one worker is not all", "worker 2 1 2, ps 1 1 -1", "worker-1=0@2", "-",
      0, "-", "-", "", ""},
     {"0.32: TensorflowJob: a parameter server that ends with 0 ends nothing",
