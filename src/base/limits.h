@@ -32,6 +32,10 @@
 #define LIMIT_AGENT_CLIENTS 16384    /* connections of agents and rank wrappers to one shim */
 #define LIMIT_DESCRIPTORS_AHEAD 4000 /* what the shim makes room for at its start */
 #define LIMIT_KILL_WAIT_MS 5000      /* after SIGKILL: how long an end may take to be seen */
+#define LIMIT_SWEEPS 1000            /* looks at all processes until none of a run is found */
+#define LIMIT_ANCESTORS 256          /* parents of a process that are looked at */
+#define LIMIT_NETWORK_REPLICAS 1023  /* level `network`: ports of the kernel's bridge */
+#define LIMIT_NEIGHBOURS 256         /* up to so many of them know each other from the start */
 #define LIMIT_LINE_BYTES (64 * 1024) /* a live line; longer ones are shown in pieces */
 #define LIMIT_LIVE_BYTES                                                                           \
     (1024 * 1024)           /* live output waiting for a slow terminal; logs wait on disk */

@@ -14,6 +14,7 @@
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/images.h"
+#include "engine/local/isolate.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
 #include "plan/plan.h"
@@ -22,6 +23,7 @@
 struct explain_opts {
     const char *output;
     bool env;
+    const char *isolate;
     struct job_options job;
 };
 
@@ -56,7 +58,10 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     /* Without a directory, that values are missing is among the plan's notes. */
     for (size_t i = 0; i < missing.n && (o->secrets || o->configmaps); i++)
         fprintf(stderr, "muster explain: warning: %s\n", missing.v[i]);
-    r = ports_lease(a, spec, !strcmp(facts->isolation, "network"), &facts->ports, NULL, e);
+    r = isolation_choose(a, x->opts.isolate, facts, e);
+    if (r < 0)
+        return r;
+    r = ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e);
     if (r < 0)
         return r;
     r = plan_build(a, spec, facts, &plan, e);
@@ -141,7 +146,8 @@ static int explain_files_json(const struct explain *x, const struct operands *op
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
-    struct explain x = {.opts = {.output = "human", .job = JOB_OPTIONS_INIT}, .where = RUNDIR_INIT};
+    struct explain x = {.opts = {.output = "human", .isolate = "auto", .job = JOB_OPTIONS_INIT},
+                        .where = RUNDIR_INIT};
     struct operands ops;
     struct err e;
 
@@ -170,12 +176,15 @@ static int run(const struct verb *verb, int argc, char **argv)
 }
 
 static const char *const outputs[] = {"human", "json", NULL};
+static const char *const isolation_levels[] = {"auto", "names", "network", "none", NULL};
 
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct explain_opts, output), .choices = outputs,
      .help = "a page for people, or JSON"},
     {"env", 0, OPT_FLAG, offsetof(struct explain_opts, env),
      .help = "every process's whole environment"},
+    {"isolate", 0, OPT_CHOICE, offsetof(struct explain_opts, isolate), "LEVEL",
+     .choices = isolation_levels, .help = "how replicas would be kept apart"},
     OPT_END,
 };
 

@@ -19,6 +19,7 @@
 #include "dialect/dialect.h"
 #include "engine/local/facts.h"
 #include "engine/local/images.h"
+#include "engine/local/isolate.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
 #include "job/mask.h"
@@ -34,7 +35,7 @@ struct run_options {
     struct job_options job;
 };
 
-static const char *const isolation_levels[] = {"auto", "names", NULL};
+static const char *const isolation_levels[] = {"auto", "names", "network", "none", NULL};
 
 #define AT(field) offsetof(struct run_options, field)
 static const struct opt run_opts[] = {
@@ -278,8 +279,8 @@ static int prepare(struct run *run, const struct job_spec *spec)
     if (secrets_collect(run->a, run->spec, o->secrets, o->configmaps, &facts->secrets,
                         &facts->n_secrets, NULL, &e) < 0)
         return refuse(NULL, &e);
-    if (ports_lease(run->a, run->spec, !strcmp(facts->isolation, "network"), &facts->ports,
-                    &run->held, &e) < 0)
+    if (isolation_choose(run->a, run->o.isolate, facts, &e) < 0 ||
+        ports_lease(run->a, run->spec, facts->network != 0, &facts->ports, &run->held, &e) < 0)
         return refuse(NULL, &e);
     return 0;
 }

@@ -152,15 +152,11 @@ static const struct family {
     bool (*gets)(const struct plan *plan, const struct process *process);
     void (*add)(struct env_set *set, const struct plan *plan, const struct process *process);
 } families[] = {
-    {everyone, env_caller},
-    {everyone, env_muster},
-    {everyone, env_image},
-    {callers_of_mpi, env_mpi},
-    {callers_of_mpi, env_horovod},
-    {torch_processes, env_torch},
-    {tensorflow_tasks, env_tensorflow},
-    {openpai_tasks, env_openpai},
-    {azureml_nodes, env_azureml},
+    {everyone, env_caller},        {everyone, env_muster},
+    {everyone, env_image},         {callers_of_mpi, env_mpi},
+    {callers_of_mpi, env_horovod}, {everyone, env_shared},
+    {torch_processes, env_torch},  {tensorflow_tasks, env_tensorflow},
+    {openpai_tasks, env_openpai},  {azureml_nodes, env_azureml},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */

@@ -50,6 +50,7 @@ void env_torch(struct env_set *set, const struct plan *plan, const struct proces
 void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_shared(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
              bool masked);
 

@@ -1,6 +1,7 @@
 /* main.c - muster-shim's roles, by the name it is called by or by its first argument.
  *
  *     muster-shim supervise      stays with a job's processes (started by muster alone)
+ *     muster-shim probe          tries whether a level of isolation can be had here (likewise)
  *     ssh, rsh                   the rsh agent: runs a command inside a replica
  *     muster-rank                wraps one MPI rank
  */
@@ -17,8 +18,9 @@ static const struct role {
     const char *name; /* of the program, or its first argument */
     int (*main)(int argc, char **argv);
 } roles[] = {
-    {"supervise", supervise_main}, {"agent", agent_main},      {"ssh", agent_main},
-    {"rsh", agent_main},           {"muster-rank", rank_main}, {"rank", rank_main},
+    {"supervise", supervise_main}, {"probe", probe_main}, {"agent", agent_main},
+    {"ssh", agent_main},           {"rsh", agent_main},   {"muster-rank", rank_main},
+    {"rank", rank_main},
 };
 
 static const struct role *find_role(const char *name)

@@ -160,8 +160,20 @@ static void name_log(struct rank *k)
                  k->number, k->launch->number);
 }
 
-/* mpiexec.hydra gives ranks the launcher's environment; what says where they are comes from the
- * replica. */
+/* mpiexec.hydra gives ranks the launcher's environment, and mpirun its MCA parameters; what says where
+ * they are, and at level `none` what keeps them apart, comes from the replica. */
+static bool is_of_place(const char *variable)
+{
+    static const char *const names[] = {
+        "MUSTER_", "OMPI_MCA_btl_vader_backing_directory=", "OMPI_MCA_btl_sm_backing_directory="};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void welcome(struct client *c, const struct replica *r, int log_fd)
 {
     auto_strbuf struct strbuf frame = STRBUF_INIT;
@@ -172,7 +184,7 @@ static void welcome(struct client *c, const struct replica *r, int log_fd)
         n++;
     own = xcalloc(n + 1, sizeof(*own));
     for (const char **v = r->env; *v; v++) {
-        if (strncmp(*v, "MUSTER_", strlen("MUSTER_")) == 0)
+        if (is_of_place(*v))
             own[i++] = *v;
     }
     wire_put_strs(&frame, own);

@@ -1,12 +1,13 @@
 /* replica.c - a replica as a host of its own: its namespaces, and the end of all that is inside.
  *
- * A replica is a mount and a UTS namespace with a /dev/shm of its own. It needs no process to exist:
- * the supervisor makes it by stepping in and out, and holds its descriptors. Processes inside are
- * known by the UTS namespace they are in, whoever their parent is and whatever session they are in.
+ * A replica is a mount and a UTS namespace with a /dev/shm of its own, at level `network` also a
+ * network namespace. It needs no process to exist: the supervisor makes it by stepping in and out,
+ * and holds its descriptors. Processes inside are known by the UTS namespace they are in, whoever
+ * their parent is and whatever session they are in. At level `none` a replica is only a directory for
+ * its temporary files, and family.c knows who belongs to it.
  *
  * Not here: limits (group.c).
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +21,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/num.h"
+#include "base/procs.h"
 #include "shim/shim.h"
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -53,25 +54,49 @@ static int hold(struct replica *r, struct err *e)
     return 0;
 }
 
+static void step_back(const struct shim *s)
+{
+    if (setns(s->mnt_fd, CLONE_NEWNS) < 0 || setns(s->uts_fd, CLONE_NEWUTS) < 0 ||
+        (s->level == LEVEL_NETWORK && setns(s->net_fd, CLONE_NEWNET) < 0))
+        _exit(1); /* a supervisor inside a replica can serve nobody; its end ends the job */
+}
+
+/* Level `none`: programs that share a host name must not share a place for their temporary files. */
+static int open_directory(const struct shim *s, struct replica *r, struct err *e)
+{
+    if (mkdirat(s->scratch_fd, r->name, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, -errno, "cannot make %s/%s", s->scratch_dir, r->name);
+    r->is_open = true;
+    return 0;
+}
+
 int replica_open(struct shim *s, struct replica *r, struct err *e)
 {
+    bool network = s->level == LEVEL_NETWORK;
     int result;
 
     if (r->is_open)
         return 0;
+    if (s->level == LEVEL_NONE)
+        return open_directory(s, r, e);
     if (unshare(CLONE_NEWNS | CLONE_NEWUTS) < 0)
         return err_sys(e, -errno, "cannot make the namespaces of %s", r->name);
-    result = furnish(r, e);
+    if (network && setns(r->net_fd, CLONE_NEWNET) < 0)
+        result = err_sys(e, -errno, "cannot join the network of %s", r->name);
+    else
+        result = furnish(r, e);
+    if (result == 0 && network)
+        network_show(s);
     if (result == 0)
         result = hold(r, e);
-    if (setns(s->mnt_fd, CLONE_NEWNS) < 0 || setns(s->uts_fd, CLONE_NEWUTS) < 0)
-        _exit(1); /* a supervisor inside a replica can serve nobody; its end ends the job */
+    step_back(s);
     return result;
 }
 
 /* --- who is inside ---------------------------------------------------------------------------- */
 
-ino_t uts_inode(pid_t pid)
+/* The inode of a process's UTS namespace, 0 if it has none (any more). */
+static ino_t uts_inode(pid_t pid)
 {
     char path[64];
     struct stat st;
@@ -82,8 +107,12 @@ ino_t uts_inode(pid_t pid)
 
 struct replica *replica_of_pid(const struct shim *s, pid_t pid)
 {
-    ino_t ino = uts_inode(pid);
+    struct replica *r;
+    ino_t ino;
 
+    if (s->level == LEVEL_NONE)
+        return family_find(s, pid, &r) ? r : NULL;
+    ino = uts_inode(pid);
     for (uint32_t i = 0; i < s->n_replicas; i++) {
         if (s->replicas[i].is_open && s->replicas[i].uts_ino == ino)
             return &s->replicas[i];
@@ -109,72 +138,86 @@ static void pardon_all(struct shim *s)
     s->condemned = NULL;
 }
 
-static bool is_condemned(const struct shim *s, ino_t uts_ino)
+static bool is_condemned(const struct shim *s, pid_t pid)
 {
+    struct replica *of = NULL;
+    ino_t ino;
+
+    if (s->level == LEVEL_NONE)
+        return family_find(s, pid, &of) && of && of->condemned;
+    ino = uts_inode(pid);
     for (const struct replica *r = s->condemned; r; r = r->next_condemned) {
-        if (r->uts_ino == uts_ino)
+        if (r->uts_ino == ino)
             return true;
     }
     return false;
 }
 
-struct killed {
-    pid_t *v;
+static bool is_of_job(const struct shim *s, pid_t pid)
+{
+    struct replica *of;
+
+    return family_find(s, pid, &of);
+}
+
+struct hunt {
+    const struct shim *s;
+    bool (*is_prey)(const struct shim *s, pid_t pid);
+    pid_t *killed;
     size_t n, cap;
 };
 
-static bool was_killed(const struct killed *k, pid_t pid)
+static bool was_killed(const struct hunt *h, pid_t pid)
 {
-    for (size_t i = 0; i < k->n; i++) {
-        if (k->v[i] == pid)
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->killed[i] == pid)
             return true;
     }
     return false;
 }
 
 /* The descriptor first, then the look: what is killed is what was looked at. */
-static void kill_if_condemned(const struct shim *s, pid_t pid, struct killed *k)
+static void kill_if_prey(pid_t pid, void *ctx)
 {
-    auto_close int fd = pidfd_open(pid, 0);
+    struct hunt *h = ctx;
+    auto_close int fd = pid == h->s->pid || was_killed(h, pid) ? -1 : pidfd_open(pid, 0);
 
-    if (fd < 0 || !is_condemned(s, uts_inode(pid)))
+    if (fd < 0 || !h->is_prey(h->s, pid))
         return;
     (void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
-    GROW(k->v, k->n, k->cap);
-    k->v[k->n++] = pid;
-}
-
-/* One look at every process; false if it found nobody new. */
-static bool kill_pass(const struct shim *s, struct killed *k)
-{
-    size_t before = k->n;
-    struct dirent *ent;
-    DIR *proc = opendir("/proc");
-
-    if (!proc)
-        return false;
-    while ((ent = readdir(proc))) {
-        uint32_t pid;
-
-        if (num_u32(ent->d_name, &pid) == 0 && pid != 1 && !was_killed(k, (pid_t)pid))
-            kill_if_condemned(s, (pid_t)pid, k);
-    }
-    closedir(proc);
-    return k->n > before;
+    GROW(h->killed, h->n, h->cap);
+    h->killed[h->n++] = pid;
 }
 
 /* A process with SIGKILL pending cannot fork any more, so only those not yet killed can have made
- * new ones: when a pass finds nobody new, all are dead or dying. */
+ * new ones: when a look at all processes finds nobody new, all are dead or dying. */
+static void hunt_down(const struct shim *s, bool (*is_prey)(const struct shim *s, pid_t pid))
+{
+    struct hunt h = {.s = s, .is_prey = is_prey};
+    size_t before;
+
+    do {
+        before = h.n;
+        procs_each(kill_if_prey, &h);
+    } while (h.n > before);
+    free(h.killed);
+}
+
 void replicas_purge(struct shim *s)
 {
-    struct killed k = {0};
-
-    if (s->condemned) {
-        while (kill_pass(s, &k))
-            ;
-    }
-    free(k.v);
+    if (s->condemned)
+        hunt_down(s, is_condemned);
     pardon_all(s);
+}
+
+/* In a pid namespace kill(-1) meets every process but ourselves at one instant. Without one it would
+ * meet all of the user's processes. */
+void replicas_kill_all(struct shim *s)
+{
+    if (s->level == LEVEL_NONE)
+        hunt_down(s, is_of_job);
+    else
+        (void)kill(-1, SIGKILL);
 }
 
 /* Is there a child that is no main process? What loses its parent becomes ours, so a process that was

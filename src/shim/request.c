@@ -40,11 +40,13 @@ static void read_replicas(struct shim *s, struct wire_reader *r)
             .id = i,
             .name = xstrdup(wire_get_str(r)),
             .host = xstrdup(wire_get_str(r)),
+            .address = xstrdup(wire_get_str(r)),
             .cpu_milli = wire_get_i64(r),
             .memory = wire_get_i64(r),
             .shm = wire_get_i64(r),
             .mnt_fd = -1,
             .uts_fd = -1,
+            .net_fd = -1,
         };
     }
 }
@@ -162,7 +164,7 @@ static int handle_stop(struct shim *s, struct wire_reader *r)
     if (!wire_done(r))
         return -EPROTO;
     if (scope.kind == SCOPE_ALL)
-        (void)kill(-1, SIGKILL);
+        replicas_kill_all(s);
     else if (scope.kind == SCOPE_PROCESS)
         signal_main(s, scope, SIGKILL);
     for (uint32_t i = 0; i < s->n_replicas; i++) {

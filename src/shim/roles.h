@@ -3,6 +3,7 @@
 #define SHIM_ROLES_H
 
 int supervise_main(int argc, char **argv);
+int probe_main(int argc, char **argv);
 int agent_main(int argc, char **argv);
 int rank_main(int argc, char **argv);
 

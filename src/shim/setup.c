@@ -1,7 +1,8 @@
 /* setup.c - what the supervisor does once: the process it is, and the place its processes see.
  *
  * The mount namespace it was started in becomes the job's: nothing leaves it (private), /proc shows
- * the job's own pid namespace, and /etc/hosts names the replicas.
+ * the job's own pid namespace, and /etc/hosts names the replicas. At level `none` it has no namespace
+ * of its own and the place is the machine as it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,9 +97,13 @@ void setup_process(struct shim *s)
     raise_limits(s);
     grow_descriptor_table(s);
     (void)setsid(); /* a terminal's signals are muster's business */
-    /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as ambient
-     * ones, because nothing else survives exec. It keeps them; its processes get none. */
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    s->pid = getpid();
+    if (s->level == LEVEL_NONE)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    else
+        /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as ambient
+         * ones, because nothing else survives exec. It keeps them; its processes get none. */
+        (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
 static int write_hosts(struct shim *s, const char *hosts, struct err *e)
@@ -145,9 +150,9 @@ static int settle_root(struct err *e)
     return 0;
 }
 
-static int make_mounts(const char *scratch_dir, struct err *e)
+static int make_mounts(const char *dir, struct err *e)
 {
-    auto_free char *hosts = xasprintf("%s/hosts", scratch_dir);
+    auto_free char *hosts = xasprintf("%s/hosts", dir);
     int r = settle_root(e);
 
     if (r < 0)
@@ -157,8 +162,6 @@ static int make_mounts(const char *scratch_dir, struct err *e)
     if (mount(hosts, "/etc/hosts", NULL, MS_BIND, NULL) < 0)
         return err_set(e, -errno,
                        "cannot put the job's host names over /etc/hosts: %m; " MOUNT_HINT);
-    if (chdir("/") < 0)
-        return err_sys(e, -errno, "cannot change to /");
     return 0;
 }
 
@@ -195,15 +198,26 @@ static int open_directories(struct shim *s, const char *run_dir, struct err *e)
     return 0;
 }
 
+int setup_namespaces(struct shim *s, const char *dir, struct err *e)
+{
+    int r = make_mounts(dir, e);
+
+    if (r == 0)
+        r = open_namespaces(s, e);
+    if (r == 0 && s->level == LEVEL_NETWORK)
+        r = network_open(s, e);
+    return r;
+}
+
 int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err *e)
 {
     int r = open_directories(s, run_dir, e);
 
-    if (r == 0)
+    if (r == 0 && s->level != LEVEL_NONE)
         r = write_hosts(s, hosts, e);
-    if (r == 0)
-        r = make_mounts(s->scratch_dir, e);
-    if (r == 0)
-        r = open_namespaces(s, e);
+    if (r == 0 && s->level != LEVEL_NONE)
+        r = setup_namespaces(s, s->scratch_dir, e);
+    if (r == 0 && chdir("/") < 0)
+        r = err_sys(e, -errno, "cannot change to /");
     return r;
 }

@@ -1,13 +1,18 @@
 /* shim.h - the supervisor's state, and the seams between its parts.
  *
  * One supervisor stays with the processes of one job attempt. It is pid 1 of the job's pid
- * namespace, so its death ends them all, and whatever loses its parent becomes its child.
+ * namespace, so its death ends them all, and whatever loses its parent becomes its child. At level
+ * `none` there is no such namespace: it still adopts what loses its parent, but its own death ends
+ * only what it started itself.
  *
  *     supervise.c  the loop, reaping, the end
  *     request.c    what muster asks for
  *     process.c    main processes: SPAWN to EXITED
  *     setup.c      what is done once: mounts, directories, limits on descriptors
  *     replica.c    a replica's namespaces; killing all that is inside
+ *     network.c    level `network`: the job's bridge, a replica's eth0
+ *     family.c     level `none`: whose process it is, told by ancestors and environment
+ *     probe.c      can a level be had here at all
  *     spawn.c      one process, from the request to its exec
  *     output.c     a process's pipe into its log
  *     server.c     the socket of rsh agents and rank wrappers
@@ -30,17 +35,20 @@
 
 struct shim;
 
+enum level { LEVEL_NAMES, LEVEL_NETWORK, LEVEL_NONE };
+
 struct watch { /* what an epoll event points to; the first member of what is watched */
     void (*ready)(struct shim *s, struct watch *w);
 };
 
 struct replica {
     uint32_t id;
-    char *name, *host;
+    char *name, *host, *address;
     int64_t cpu_milli, memory, shm; /* -1: not limited */
 
     bool is_open;       /* its namespaces are there */
-    int mnt_fd, uts_fd; /* what a process joins */
+    int mnt_fd, uts_fd; /* what a process joins; -1 at level none */
+    int net_fd;         /* level network, else -1 */
     ino_t uts_ino;      /* what a process inside is known by */
 
     char *cwd;        /* of its first process: what an agent's command gets too */
@@ -72,6 +80,8 @@ struct child {
 #define SHIM_BUCKETS 512
 
 struct shim {
+    enum level level;
+    pid_t pid; /* its own */
     int epoll_fd;
     struct watch link_watch, signal_watch;
     struct link link;
@@ -88,8 +98,9 @@ struct shim {
     int exits_fd;            /* RUN_DIR/exits, one line per ending */
     int stdin_fd;            /* what the supervisor was started with */
     int null_fd;
-    int mnt_fd, uts_fd;  /* its own namespaces */
-    struct rlimit files; /* what processes get back */
+    int mnt_fd, uts_fd;   /* its own namespaces */
+    int net_fd, net_sock; /* level network: and a netlink socket there */
+    struct rlimit files;  /* what processes get back */
 
     struct replica *replicas;
     uint32_t n_replicas;
@@ -103,6 +114,9 @@ struct shim {
 };
 
 /* --- supervise.c ------------------------------------------------------------------------------ */
+
+/* By its name on the command line; false if there is no such level. */
+bool level_of(const char *name, enum level *ret);
 
 int shim_watch(struct shim *s, int fd, struct watch *w); /* for reading; closing fd ends it */
 int shim_pause(struct shim *s, int fd, struct watch *w, bool pause);
@@ -136,6 +150,9 @@ void process_waiting_ended(struct shim *s, struct replica *r);
 /* Descriptors, signals and limits, before anything is known. */
 void setup_process(struct shim *s);
 
+/* Private mounts, a fresh /proc, DIR/hosts over /etc/hosts, and the supervisor's own namespaces. */
+int setup_namespaces(struct shim *s, const char *dir, struct err *e);
+
 /* Mounts and directories of a run. hosts is the text of the private /etc/hosts. */
 int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err *e);
 
@@ -151,10 +168,24 @@ void replicas_purge(struct shim *s);
  * process has ended by itself. */
 void replicas_purge_leftovers(struct shim *s);
 
-/* The inode of a process's UTS namespace, 0 if it has none (any more). */
-ino_t uts_inode(pid_t pid);
+/* Every process of the job but ourselves, at once. */
+void replicas_kill_all(struct shim *s);
+
 /* The replica a process is inside of, or NULL. */
 struct replica *replica_of_pid(const struct shim *s, pid_t pid);
+
+/* --- network.c -------------------------------------------------------------------------------- */
+
+/* Makes, in the network namespace we are in, a bridge, and for every replica a namespace of its own
+ * with lo and eth0. */
+int network_open(struct shim *s, struct err *e);
+/* Inside a replica: lets /sys show its own interfaces. */
+void network_show(const struct shim *s);
+
+/* --- family.c --------------------------------------------------------------------------------- */
+
+/* Is it a process of the job? Then *ret is its replica, or NULL if that cannot be told. */
+bool family_find(const struct shim *s, pid_t pid, struct replica **ret);
 
 /* --- spawn.c ---------------------------------------------------------------------------------- */
 

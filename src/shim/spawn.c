@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,13 +102,27 @@ static int leave_table(int script_fd)
     return close_range(WIRE_SCRIPT_FD + 1, ~0U, 0);
 }
 
+/* Without a pid namespace that would end with the supervisor, the process itself is told to. */
+static int join(const struct shim *s, const struct replica *r)
+{
+    if (s->level == LEVEL_NONE) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+            return -1;
+        errno = ESRCH;
+        return getppid() == s->pid ? 0 : -1;
+    }
+    if (setns(r->mnt_fd, CLONE_NEWNS) < 0 || setns(r->uts_fd, CLONE_NEWUTS) < 0)
+        return -1;
+    return s->level == LEVEL_NETWORK ? setns(r->net_fd, CLONE_NEWNET) : 0;
+}
+
 static int become(struct child_args *a)
 {
     const struct replica *r = a->sp->replica;
     sigset_t none;
 
     a->stage = STAGE_JOIN;
-    if (setns(r->mnt_fd, CLONE_NEWNS) < 0 || setns(r->uts_fd, CLONE_NEWUTS) < 0)
+    if (join(a->s, r) < 0)
         return errno;
     a->stage = STAGE_GROUP;
     if (group_join(r->group) < 0)

@@ -154,18 +154,50 @@ static void signal_ready(struct shim *s, struct watch *w)
     reap(s);
 }
 
-/* The end of everything: nothing can start any more, what is there dies, and all is reaped. A
- * single kill(-1) is enough: it meets every process of the namespace but ourselves at one instant. */
-static void end_all(struct shim *s)
+static void reap_all(struct shim *s)
 {
     struct rusage ru;
     int status;
     pid_t pid;
 
-    (void)kill(-1, SIGKILL);
-    server_catch_up(s);
     while ((pid = wait4(-1, &status, 0, &ru)) > 0)
         reap_one(s, pid, status, &ru);
+}
+
+/* Without namespaces a process may have become another user's (sudo): it cannot be killed, and not
+ * be waited for either. */
+static void reap_most(struct shim *s)
+{
+    static const struct timespec moment = {.tv_nsec = 50 * NS_PER_MS};
+    ns_t deadline = clock_mono() + LIMIT_KILL_WAIT_MS * NS_PER_MS;
+    struct rusage ru;
+    sigset_t chld;
+    int status;
+    pid_t pid;
+
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    while ((pid = wait4(-1, &status, WNOHANG, &ru)) >= 0) {
+        if (pid > 0) {
+            reap_one(s, pid, status, &ru);
+        } else if (clock_mono() > deadline) {
+            shim_note(s, "a process of the job could not be ended: is it another user's?");
+            return;
+        } else if (sigtimedwait(&chld, NULL, &moment) < 0) {
+            replicas_kill_all(s);
+        }
+    }
+}
+
+/* The end of everything: nothing can start any more, what is there dies, and all is reaped. */
+static void end_all(struct shim *s)
+{
+    replicas_kill_all(s);
+    server_catch_up(s);
+    if (s->level == LEVEL_NONE)
+        reap_most(s);
+    else
+        reap_all(s);
     server_close(s);
     outputs_close(s);
     groups_remove(s);
@@ -241,13 +273,27 @@ static void say_bye(struct shim *s)
     (void)link_flush_wait(&s->link, GOODBYE_MS);
 }
 
+bool level_of(const char *name, enum level *ret)
+{
+    static const char *const names[] = {
+        [LEVEL_NAMES] = "names", [LEVEL_NETWORK] = "network", [LEVEL_NONE] = "none"};
+
+    for (size_t i = 0; name && i < ARRAY_SIZE(names); i++) {
+        if (strcmp(names[i], name) == 0) {
+            *ret = (enum level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int supervise_main(int argc, char **argv)
 {
     static struct shim s;
 
     (void)argc;
-    (void)argv;
-    if (getpid() != 1 || fcntl(WIRE_FD, F_GETFD) < 0) {
+    if (!level_of(argv[1], &s.level) || (getpid() != 1 && s.level != LEVEL_NONE) ||
+        fcntl(WIRE_FD, F_GETFD) < 0) {
         static const char text[] = "muster-shim: only muster starts this, in a pid namespace\n";
 
         (void)io_write_all(STDERR_FILENO, text, sizeof(text) - 1);

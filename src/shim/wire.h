@@ -22,18 +22,21 @@
 #include "base/strbuf.h"
 
 #define WIRE_VERSION 1
-/* The shim's end of the socketpair. The shim is started as the first process of a pid namespace with
- * a mount namespace of its own; as an ordinary user inside a user namespace with an identity map, and
- * with SYS_ADMIN, SYS_CHROOT and SYS_PTRACE there inheritable and ambient (else exec takes them
- * away). Its processes get none of them. */
+/* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
+ * `network` as the first process of a pid namespace with a mount (and network) namespace of its own;
+ * as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN, SYS_CHROOT and
+ * SYS_PTRACE (and NET_ADMIN) there inheritable and ambient (else exec takes them away). Its processes
+ * get none of them. As `probe LEVEL` it tries whether that level can be had, writes why not to this
+ * descriptor (nothing if it can), and ends. */
 #define WIRE_FD 3
 #define WIRE_AGENT_SOCKET "agent.sock"
 
 enum wire_type {
     /* muster -> shim */
     WIRE_SETUP = 1, /* u32 version, str run_id, str run_dir, str scratch_dir, str hosts_file_text,
-                       u32 n, then per replica: str name, str host, i64 cpu_milli, i64 memory,
-                       i64 shm (bytes; -1 = not limited). Answered by READY or REFUSED. */
+                       u32 n, then per replica: str name, str host, str address, i64 cpu_milli,
+                       i64 memory, i64 shm (bytes; -1 = not limited). Answered by READY or
+                       REFUSED. */
     WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
                        strs env, with SPAWN_SCRIPT: str script. Empty argv: the replica only waits; it counts as started when its
                        namespaces are up. env is also what the agent gives commands in the replica

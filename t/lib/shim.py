@@ -1,7 +1,8 @@
 """Speaks the wire protocol of src/shim/wire.h to a real muster-shim, for tests.
 
-The shim is started as muster starts it, as pid 1 of fresh pid and mount namespaces with its end of
-a socketpair as fd 3; as an ordinary user inside a user namespace too.
+The shim is started as muster starts it, as pid 1 of fresh pid and mount (and network) namespaces
+with its end of a socketpair as fd 3; as an ordinary user inside a user namespace too. At level
+"none" without any.
 """
 import os
 import select
@@ -77,7 +78,7 @@ class Gone(Exception):
 class Shim:
     """replicas: a list of (name, host, cpu_milli, memory, shm)."""
 
-    def __init__(self, path, replicas, run_id="test", env=None, namespaces=True, hosts=None):
+    def __init__(self, path, replicas, run_id="test", env=None, level="names", hosts=None):
         self.dir = tempfile.mkdtemp(prefix="shim.")
         self.run_dir, self.scratch = self.dir + "/run", self.dir + "/s"
         os.makedirs(self.run_dir + "/bin", 0o700)
@@ -85,24 +86,26 @@ class Shim:
         os.symlink(self.scratch, self.run_dir + "/scratch")
         for name in ("ssh", "rsh", "muster-rank"):
             os.symlink(os.path.abspath(path), self.run_dir + "/bin/" + name)
-        self.replicas = replicas
+        self.replicas, self.level, self.run_id = replicas, level, run_id
+        self.address = "10.77.0.%d" if level == "network" else "127.1.0.%d"
         self.buffer, self.seen = b"", []
         self.sock, theirs = socket.socketpair()
-        self.process = self._start(path, theirs, namespaces, env)
+        self.process = self._start(path, theirs, env)
         theirs.close()
         if hosts is None:
             hosts = "127.0.0.1 localhost\n" + "".join(
-                "127.1.0.%d %s %s\n" % (i + 1, r[1], r[0]) for i, r in enumerate(replicas))
+                (self.address + " %s %s\n") % (i + 1, r[1], r[0]) for i, r in enumerate(replicas))
         body = u32(VERSION) + text(run_id) + text(self.run_dir) + text(self.scratch) + text(hosts)
         body += u32(len(replicas))
-        for name, host, cpu, memory, shm in replicas:
-            body += text(name) + text(host) + i64(cpu) + i64(memory) + i64(shm)
+        for i, (name, host, cpu, memory, shm) in enumerate(replicas):
+            body += text(name) + text(host) + text(self.address % (i + 1)) + i64(cpu) + i64(memory) + i64(shm)
         self.send(SETUP, body)
 
-    def _start(self, path, theirs, namespaces, env):
-        argv = [os.path.abspath(path), "supervise"]
-        if namespaces:
-            flags = ["-pfm", "--kill-child", "--propagation", "unchanged"]
+    def _start(self, path, theirs, env):
+        argv = [os.path.abspath(path), "supervise", self.level]
+        if self.level != "none":
+            flags = ["-pfmn" if self.level == "network" else "-pfm",
+                     "--kill-child", "--propagation", "unchanged"]
             if os.geteuid() != 0:
                 flags += ["-U", "--map-current-user", "--keep-caps"]
             argv = ["unshare", *flags, *argv]
@@ -117,6 +120,9 @@ class Shim:
         env = dict(env or {})
         env.setdefault("PATH", self.run_dir + "/bin:/usr/local/bin:/usr/bin:/bin")
         env.setdefault("MUSTER_RUN_DIR", self.run_dir)
+        env.setdefault("MUSTER_RUN_ID", self.run_id)
+        env.setdefault("MUSTER_ROLE", self.replicas[replica][0].rsplit("-", 1)[0])
+        env.setdefault("MUSTER_INDEX", self.replicas[replica][0].rsplit("-", 1)[1])
         if log is None:
             log = "%s.log" % self.replicas[replica][0] if argv else ""
         if script is not None:
@@ -178,6 +184,8 @@ class Shim:
     def pid(self):
         """Of the shim itself: the only child of what made its namespaces."""
         pid = self.process.pid
+        if self.level == "none":
+            return pid
         with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
             return int(f.read())
 

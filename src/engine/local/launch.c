@@ -22,15 +22,27 @@
 #include "shim/wire.h"
 
 struct child {
-    const char *shim;
+    const struct shim_launch *what;
     char **env;
     int sock, in;
     sigset_t mask;
     char uid_map[48], gid_map[48];
+    int flags; /* of clone() */
     bool user_namespace;
     const char *failed; /* what failed, set by the child */
     int code;           /* and its -errno */
 };
+
+#define PLAIN_FLAGS (CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD)
+
+static int flags_of(const char *level)
+{
+    if (strcmp(level, "none") == 0)
+        return PLAIN_FLAGS;
+    return PLAIN_FLAGS | CLONE_NEWPID | CLONE_NEWNS |
+           (strcmp(level, "network") == 0 ? CLONE_NEWNET : 0) |
+           (geteuid() != 0 ? CLONE_NEWUSER : 0);
+}
 
 static int put(const char *path, const char *text)
 {
@@ -50,12 +62,12 @@ static int fail(struct child *c, const char *what)
 }
 
 /* Whoever is not root in a user namespace loses its capabilities there by exec, unless they are
- * ambient. The shim needs three: for mounts and host names, for entering a mount namespace, and for
- * seeing which namespace a process is in that hides itself. It drops them from the ambient set at
+ * ambient. The shim needs four: for mounts and host names, for entering a mount namespace, for
+ * seeing which namespace a process is in that hides itself, and for interfaces. It drops them from the ambient set at
  * once, so that no process of the job has any. */
 static int keep_capabilities(void)
 {
-    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE};
+    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_NET_ADMIN};
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
@@ -74,8 +86,7 @@ static int keep_capabilities(void)
 static int child_main(void *arg)
 {
     struct child *c = arg;
-    static char name[] = "muster-shim", role[] = "supervise";
-    char *const argv[] = {name, role, NULL};
+    const char *const argv[] = {"muster-shim", c->what->role, c->what->level, NULL};
 
     if (c->user_namespace) {
         if (put("/proc/self/setgroups", "deny") < 0 || put("/proc/self/uid_map", c->uid_map) < 0 ||
@@ -93,19 +104,21 @@ static int child_main(void *arg)
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &c->mask, NULL);
-    (void)execve(c->shim, argv, c->env);
+    (void)execve(c->what->shim, (void *)(uintptr_t)argv, c->env); /* it changes none of them */
     return fail(c, "cannot execute the shim");
 }
 
 static int launch_error(const struct child *c, int code, struct err *e)
 {
     if (c->failed && !c->user_namespace)
-        return err_sys(e, code, "%s (%s)", c->failed, c->shim);
+        return err_sys(e, code, "%s (%s)", c->failed, c->what->shim);
+    if (c->flags == PLAIN_FLAGS)
+        return err_sys(e, code, "cannot start %s", c->what->shim);
     return err_sys(e, code,
-                   "%s; isolation level `names` needs %s: allow them "
+                   "%s; isolation level `%s` needs %s: allow them "
                    "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, an "
                    "AppArmor profile with userns) or run as root",
-                   c->failed ? c->failed : "namespaces are not allowed here",
+                   c->failed ? c->failed : "namespaces are not allowed here", c->what->level,
                    c->user_namespace ? "unprivileged user namespaces" : "CAP_SYS_ADMIN");
 }
 
@@ -114,11 +127,11 @@ static void shim_environment(const char *run_id, struct strvec *env)
     for (char **v = environ; *v; v++)
         if (strncmp(*v, "MUSTER_RUN_ID=", strlen("MUSTER_RUN_ID=")) != 0)
             strvec_push(env, *v);
-    strvec_pushf(env, "MUSTER_RUN_ID=%s", run_id);
+    if (run_id)
+        strvec_pushf(env, "MUSTER_RUN_ID=%s", run_id);
 }
 
-int shim_launch(const char *shim, const char *run_id, int stdin_fd, struct shim_process *ret,
-                struct err *e)
+int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct err *e)
 {
     static char stack[64 * 1024] __attribute__((aligned(16)));
     int pair[2], pidfd = -1;
@@ -130,23 +143,21 @@ int shim_launch(const char *shim, const char *run_id, int stdin_fd, struct shim_
     auto_close int ours = pair[0], theirs = pair[1];
     auto_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    shim_environment(run_id, &env);
+    shim_environment(what->run_id, &env);
     struct child c = {
-        .shim = shim,
+        .what = what,
         .env = env.v,
         .sock = theirs,
-        .in = stdin_fd >= 0 ? stdin_fd : null,
-        .user_namespace = geteuid() != 0,
+        .in = what->stdin_fd >= 0 ? what->stdin_fd : null,
+        .flags = flags_of(what->level),
     };
+    c.user_namespace = c.flags & CLONE_NEWUSER;
     (void)snprintf(c.uid_map, sizeof(c.uid_map), "%u %u 1", geteuid(), geteuid());
     (void)snprintf(c.gid_map, sizeof(c.gid_map), "%u %u 1", getegid(), getegid());
 
-    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
-    if (c.user_namespace)
-        flags |= CLONE_NEWUSER;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, &c.mask);
-    pid_t pid = clone(child_main, stack + sizeof(stack), flags, &c, &pidfd);
+    pid_t pid = clone(child_main, stack + sizeof(stack), c.flags, &c, &pidfd);
     int code = pid < 0 ? -errno : c.code;
     (void)sigprocmask(SIG_SETMASK, &c.mask, NULL);
     if (code < 0) {

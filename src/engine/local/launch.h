@@ -12,9 +12,17 @@ struct shim_process {
     int sock; /* our end of the socketpair, close-on-exec */
 };
 
-/* New pid and mount namespaces, for an ordinary user inside a new user namespace with an identity
- * map. -EPERM and friends: namespaces are not allowed here; e says what to allow. */
-int shim_launch(const char *shim, const char *run_id, int stdin_fd, struct shim_process *ret,
-                struct err *e);
+struct shim_launch {
+    const char *shim;   /* the program */
+    const char *role;   /* "supervise" or "probe" */
+    const char *level;  /* of isolation: "names", "network", "none" */
+    const char *run_id; /* NULL: none */
+    int stdin_fd;       /* -1 = /dev/null */
+};
+
+/* Except for `none`: new pid and mount namespaces (`network`: and a network namespace), for an ordinary
+ * user inside a new user namespace with an identity map. -EPERM and friends: namespaces are not
+ * allowed here; e says what to allow. */
+int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct err *e);
 
 #endif

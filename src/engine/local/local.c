@@ -18,6 +18,7 @@
 #include "base/cgroup.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/procs.h"
 #include "engine/local/launch.h"
 #include "shim/wire.h"
 
@@ -88,6 +89,7 @@ static void send_setup(struct local *lo)
         bool limits = f->cgroup_limits && r->role->kind != ROLE_LAUNCHER;
         wire_put_str(&lo->out, r->name);
         wire_put_str(&lo->out, r->host);
+        wire_put_str(&lo->out, r->address);
         wire_put_i64(&lo->out, limits ? r->role->res.cpu_limit_milli : -1);
         wire_put_i64(&lo->out, limits ? r->role->res.memory_limit : -1);
         wire_put_i64(&lo->out, r->role->res.shm);
@@ -343,6 +345,14 @@ static bool take_frames(struct local *lo)
     return sane;
 }
 
+/* The shim has ended without a word. Where its end is not the end of the job's processes, they are
+ * looked for. */
+static void clean_up_after(const struct local *lo)
+{
+    if (isolation_is(lo->plan->facts, "none"))
+        procs_sweep(lo->plan->facts->run_id);
+}
+
 static void remove_cgroups(const struct local *lo)
 {
     for (char **dir = lo->cgroups; dir && *dir; dir++)
@@ -359,6 +369,8 @@ static void reap(struct local *lo, bool orderly)
     while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED | (orderly ? WNOHANG : 0)) < 0 &&
            errno == EINTR)
         ;
+    if (!orderly)
+        clean_up_after(lo);
     remove_cgroups(lo);
 }
 
@@ -466,6 +478,7 @@ static void local_free(struct engine *en)
     if (lo->shim.pid > 0 && !lo->released) {
         (void)kill(lo->shim.pid, SIGKILL);
         (void)waitpid(lo->shim.pid, NULL, 0);
+        clean_up_after(lo);
         remove_cgroups(lo);
     }
     if (lo->shim.pidfd >= 0)
@@ -505,7 +518,12 @@ int local_open(uv_loop_t *loop, const struct plan *plan, int stdin_fd,
     lo->shim = (struct shim_process){.pidfd = -1, .sock = -1};
     if (plan->facts->cgroup_limits && cgroup_enter_leaf(e) < 0)
         client->note(client->ctx, e->text); /* the job runs, without its limits */
-    int r = shim_launch(plan->facts->shim, plan->facts->run_id, stdin_fd, &lo->shim, e);
+    const struct shim_launch what = {.shim = plan->facts->shim,
+                                     .role = "supervise",
+                                     .level = plan->facts->isolation,
+                                     .run_id = plan->facts->run_id,
+                                     .stdin_fd = stdin_fd};
+    int r = shim_launch(&what, &lo->shim, e);
     if (r == 0) {
         send_setup(lo);
         flush(lo);

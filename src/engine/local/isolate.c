@@ -1,0 +1,131 @@
+/* isolate.c - see isolate.h. The trial itself is the shim's (`probe`), with the code that the real
+ * thing runs.
+ */
+#include "engine/local/isolate.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/strvec.h"
+#include "engine/local/launch.h"
+
+#define PROBE_MS 10000 /* a trial takes milliseconds */
+
+/* --- can it be had ---------------------------------------------------------------------------- */
+
+/* What the shim says until it ends. */
+static int listen_to(int sock, struct strbuf *text)
+{
+    ns_t deadline = clock_mono() + PROBE_MS * NS_PER_MS;
+
+    for (;;) {
+        struct pollfd pfd = {.fd = sock, .events = POLLIN};
+        char buf[512];
+        ns_t left = deadline - clock_mono();
+
+        if (left <= 0)
+            return -ETIMEDOUT;
+        if (poll(&pfd, 1, (int)(left / NS_PER_MS) + 1) <= 0)
+            continue;
+        ssize_t n = read(sock, buf, sizeof(buf));
+        if (n <= 0)
+            return 0;
+        if (text->len < LIMIT_ERR_TEXT)
+            strbuf_add(text, buf, (size_t)n);
+    }
+}
+
+static int probe(const char *level, const struct facts *facts, struct err *e)
+{
+    const struct shim_launch what = {
+        .shim = facts->shim, .role = "probe", .level = level, .stdin_fd = -1};
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct shim_process trial;
+    int status = -1;
+    int r = shim_launch(&what, &trial, e);
+
+    if (r < 0)
+        return r;
+    r = listen_to(trial.sock, &text);
+    (void)close(trial.sock);
+    if (r < 0)
+        (void)kill(trial.pid, SIGKILL);
+    while (waitpid(trial.pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    (void)close(trial.pidfd);
+    if (r < 0)
+        return err_sys(e, r, "isolation level `%s` could not be tried", level);
+    if (status != 0)
+        return err_set(e, -EPERM, "%s", text.len ? text.buf : "the trial of it failed");
+    return 0;
+}
+
+/* --- what follows from it --------------------------------------------------------------------- */
+
+/* Addresses of the job's own network lie in 10.N.0.0/16, with the first N from here on that no route
+ * of this machine leads to. Nothing leads out of that network, so even a clash would do no harm but
+ * confuse its reader. */
+#define FIRST_NETWORK 77
+
+static bool is_routed(const char *routes, uint32_t network)
+{
+    for (const char *line = strchr(routes, '\n'); line; line = strchr(line + 1, '\n')) {
+        unsigned destination, mask; /* as the kernel holds them: in network order */
+
+        if (sscanf(line + 1, "%*s %x %*s %*s %*s %*s %*s %x", &destination, &mask) != 2)
+            continue;
+        mask = __builtin_bswap32(mask) & 0xffff0000U;
+        if (mask && ((__builtin_bswap32(destination) ^ network) & mask) == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t choose_network(void)
+{
+    auto_strbuf struct strbuf routes = STRBUF_INIT;
+
+    (void)io_read_file(AT_FDCWD, "/proc/net/route", LIMIT_FILE_BYTES, &routes, NULL);
+    for (uint32_t n = FIRST_NETWORK; n < 256; n++) {
+        uint32_t network = 10U << 24 | n << 16;
+        if (!is_routed(routes.buf, network))
+            return network;
+    }
+    return 10U << 24 | FIRST_NETWORK << 16;
+}
+
+static void settle(const char *level, struct facts *facts)
+{
+    static const char *const in_network[] = {"lo", "eth0", NULL};
+    bool own = strcmp(level, "network") == 0;
+
+    facts->isolation = level;
+    facts->network = own ? choose_network() : 0;
+    facts->interface = own ? "eth0" : "lo";
+    if (own)
+        facts->interfaces = in_network;
+}
+
+int isolation_choose(struct arena *a, const char *asked, struct facts *facts, struct err *e)
+{
+    bool automatic = !asked || strcmp(asked, "auto") == 0;
+    const char *level = automatic ? "names" : asked;
+    int r = strcmp(level, "none") == 0 ? 0 : probe(level, facts, e);
+
+    if (r < 0 && !automatic)
+        return err_wrap(e, r, "isolation level `%s` cannot be had here", level);
+    if (r < 0) {
+        facts->isolation_why = arena_printf(a, "`%s` cannot be had here: %s", level, e->text);
+        level = "none";
+    }
+    settle(level, facts);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* env_shared.c - what keeps replicas apart that share one host name, one /tmp and one /dev/shm: only
+ * at level `none`.
+ *
+ * Libraries name their files after the host. Two replicas that believe to be two hosts and are one
+ * then write into each other's: Open MPI's shared memory crashes by it.
+ */
+#include "plan/env.h"
+
+void env_shared(struct env_set *set, const struct plan *plan, const struct process *process)
+{
+    static const char *const names[] = {"TMPDIR", "OMPI_MCA_btl_vader_backing_directory",
+                                        "OMPI_MCA_btl_sm_backing_directory"};
+    const struct replica *rp = &plan->replicas[process->replica];
+    const char *dir;
+
+    if (!isolation_is(plan->facts, "none"))
+        return;
+    dir = arena_printf(set->arena, "%s/%s", plan->facts->scratch_dir, rp->name);
+    /* A launcher's would be handed on to all ranks. */
+    for (size_t i = 0; i < (rp->role->kind == ROLE_LAUNCHER ? 1 : ARRAY_SIZE(names)); i++)
+        env_put(set, names[i], dir, ORIGIN_MUSTER, "replicas share this host's directories");
+}
