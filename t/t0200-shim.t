@@ -8,6 +8,7 @@ import errno
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,9 +26,14 @@ FAULTY = str(pathlib.Path(os.environ.get("MUSTER_FAULTY", TOP / "build" / "test"
 count = 0
 
 
+level = "names"  # that the tests run at
+
+
 def ok(passed, name, why=""):
     global count
     count += 1
+    if level != "names":
+        name = "%s: %s" % (level, name)
     print("%s %d - %s" % ("ok" if passed else "not ok", count, name), flush=True)
     if not passed and why != "":
         print("# " + str(why).replace("\n", "\n# "), flush=True)
@@ -38,7 +44,7 @@ def same(got, want, name):
 
 
 def start(*replicas, path=SHIM, **kw):
-    s = Shim(path, list(replicas) or [replica("worker-0")], **kw)
+    s = Shim(path, list(replicas) or [replica("worker-0")], level=level, **kw)
     f = s.next()
     if f["kind"] == "refused":
         print("1..0 # SKIP %s" % f["what"])
@@ -225,6 +231,58 @@ def leftovers():
         ok(gone(mark), "SIGKILL for the shim ends everything too")
 
 
+def leftovers_of_nobody():
+    """Without namespaces: who has no parent and says nothing is found all the same, at the end."""
+    mark = "shim-nobody-%d" % os.getpid()
+    sleeper = "while :; do sleep 1; done"
+    with start(replica("worker-0"), replica("worker-1")) as s:
+        s.spawn(9, 1, ["sh", "-c", sleeper, mark + "-other"])
+        run(s, 0, ["sh", "-c", "env -i setsid sh -c '%s' %s >/dev/null 2>&1 & exit 3" % (sleeper, mark)])
+        ok(alive(mark), "a process without a mark outlives its replica")
+        s.stop(ALL)
+        ok(gone(mark) and gone(mark + "-other"), "STOP of all ends it")
+        run(s, 1, ["sh", "-c", "env -i setsid sh -c '%s' %s >/dev/null 2>&1 & exit 3" % (sleeper, mark)])
+        same(s.end(), 0, "the end")
+        ok(gone(mark), "so does the end")
+    outside = subprocess.Popen(["sh", "-c", sleeper, mark], env={"PATH": "/usr/bin:/bin",
+                               "MUSTER_RUN_ID": "another"})
+    with start() as s:
+        s.spawn(0, 0, ["sh", "-c", sleeper, mark + "-other"])
+        s.until("started")
+        s.stop(ALL)
+        same(exit_code(s.until("exited")["status"]), -9, "all of the job")
+        s.end()
+        ok(outside.poll() is None, "and nothing else")
+    outside.kill()
+    outside.wait()
+
+
+def own_networks():
+    """Every replica has all ports; eth0 leads to the others."""
+    server = ("import socket; s = socket.socket(); s.bind(('', 29500)); s.listen(); "
+              "print('up', flush=True); s.accept()[0].sendall(b'hello from %s')")
+    with start(replica("worker-0"), replica("worker-1", "host-b"), replica("worker-2")) as s:
+        for i in (0, 1):
+            s.spawn(i, i, [sys.executable, "-c", server % i], log="p%d.log" % i)
+            s.until("started", process=i)
+        while any("up" not in s.log("p%d.log" % i) for i in (0, 1)):
+            time.sleep(0.01)
+        client = ("import socket; print([socket.create_connection((h, 29500)).recv(99).decode() "
+                  "for h in ('worker-0', '10.77.0.2')])")
+        same(run(s, 2, [sys.executable, "-c", client], where=2), 0, "both servers have port 29500")
+        same(s.log("p2.log"), "['hello from 0', 'hello from 1']\n", "and are who they should be")
+        run(s, 3, ["sh", "-c", "ls /sys/class/net /sys/class/net/eth0/address; cat /proc/net/route"],
+            where=2)
+        ok("eth0\nlo\n" in s.log("p3.log"), "lo and eth0 are there", s.log("p3.log"))
+        ok("/sys/class/net/eth0/address" in s.log("p3.log"), "and can be looked into")
+        same([line.split()[1] for line in s.log("p3.log").splitlines() if line.startswith("eth0\t")],
+             ["00004D0A"], "no route leads out")
+        probe = ("import socket; s = socket.socket(); s.settimeout(5); "
+                 "print(s.connect_ex(('192.0.2.1', 80)))")
+        run(s, 4, [sys.executable, "-c", probe], where=2)
+        same(s.log("p4.log"), "%d\n" % errno.ENETUNREACH, "which is told at once")
+
+
 def signals():
     with start(replica("worker-0"), replica("worker-1")) as s:
         catch = "trap 'echo usr1; exit 4' USR1; echo ready; while :; do sleep 0.05; done"
@@ -256,13 +314,15 @@ def agents():
             n += 1
             rc = run(s, n, ["sh", "-c", text])
             return rc, s.log("p%d.log" % n)
+        host = "job-worker-0" if level != "none" else socket.gethostname()
         same(ssh("ssh -x -p 22 user@job-worker-0 'hostname; echo $WHERE; pwd; exit 5'"),
-             (5, "job-worker-0\nworker\n/usr\n"), "a command on another host")
-        same(ssh("rsh worker-0 hostname"), (0, "job-worker-0\n"), "by the replica's name, by rsh")
+             (5, host + "\nworker\n/usr\n"), "a command on another host")
+        same(ssh("rsh worker-0 hostname"), (0, host + "\n"), "by the replica's name, by rsh")
         same(ssh("echo hello | ssh job-worker-0.some.domain cat"), (0, "hello\n"),
              "with a domain; stdin")
         same(ssh("echo hello | ssh -n worker-0 cat"), (0, ""), "-n: no stdin")
         same(ssh("ssh worker-0 'kill -TERM $$'"), (143, ""), "128 + the signal")
+        same(ssh("ssh %s 'echo $WHERE'" % (s.address % 2)), (0, "worker\n"), "by its address")
         rc, text = ssh("PATH=%s/bin; ssh elsewhere true" % s.run_dir)
         same(rc, 255, "another host, and no ssh")
         ok("elsewhere is no host of this job" in text, "says so", text)
@@ -318,7 +378,7 @@ def limits():
     if os.geteuid() != 0:
         return
     run_id = "shim-test-%d" % os.getpid()
-    s = Shim(SHIM, [replica("worker-0", memory=64 << 20, cpu=500)], run_id=run_id)
+    s = Shim(SHIM, [replica("worker-0", memory=64 << 20, cpu=500)], run_id=run_id, level=level)
     with s:
         ready = s.until("ready")
         if s.frames("note"):
@@ -370,7 +430,14 @@ def faults():
         same(s.next().get("replica"), 1, "a fault point: nor when it is only opened")
 
 
-for test in (endings, silent_processes, order_of_ends, refusals, scripts, leftovers, signals, agents, gates, ranks,
-             limits, faults):
+for test in (endings, silent_processes, order_of_ends, refusals, scripts, leftovers, signals, agents,
+             gates, ranks, limits, faults):
+    test()
+level = "none"
+for test in (silent_processes, order_of_ends, scripts, leftovers, leftovers_of_nobody, signals, agents,
+             gates, ranks, limits):
+    test()
+level = "network"
+for test in (own_networks, leftovers, signals, agents, gates, ranks):
     test()
 print("1..%d" % count)
