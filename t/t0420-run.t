@@ -156,25 +156,4 @@ else
     skip "not root, or in a chroot already"
 fi
 
-# A user namespace that allows no further ones stands for a kernel that allows none.
-if can_be_user; then
-    user_copy
-    mkfifo "$WORK/go"
-    unshare --user sh -c "read -r _ <'$WORK/go'
-        exec setpriv --reuid=$USER_ID --regid=$USER_ID --clear-groups env HOME='$USER_DIR/home' XDG_STATE_HOME='$USER_DIR/home' \
-        XDG_RUNTIME_DIR='$USER_DIR/run' '$USER_DIR/muster' run -n 1 -- true" >"$out" 2>"$err" &
-    pid=$!
-    wait_until 5 test "$(readlink /proc/self/ns/user)" != "$(readlink /proc/$pid/ns/user)"
-    sleep 0.2
-    echo "0 0 10000" >/proc/$pid/uid_map
-    echo "0 0 10000" >/proc/$pid/gid_map
-    nsenter --user --target $pid sh -c 'echo 0 >/proc/sys/user/max_user_namespaces'
-    echo >"$WORK/go"
-    wait $pid
-    rc=$?
-    is "$rc" 125 "no namespaces: 125"
-    like "$(cat "$err")" "user.max_user_namespaces" "and what to allow"
-else
-    skip "cannot become a user that may have namespaces" 2
-fi
 done_testing
