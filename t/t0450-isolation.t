@@ -149,8 +149,8 @@ is "$rc $(cat "$out")" "0 [worker-0/0] 1" "none: ssh leads into the replica"
 daemon='setsid sh -c "while :; do sleep 0.2; done" >/dev/null 2>&1 &'
 run_job --isolate none -n 2 --hosts 2 -- sh -c "$daemon exit 0"
 is "$rc $(survivors "$(run_id)")" "0 " "none: what a replica left behind is gone after the run"
-run_job --isolate none -n 1 -- sh -c "env -i PATH=\$PATH $daemon exit 3"
-is "$rc $(pgrep -fa 'while :; do sleep 0[.]2' || :)" "3 " "none: even if it has no mark"
+run_job --isolate none -n 1 -- sh -c 'env -i setsid sh -c "while :; do sleep 0.2; done" "$1" >/dev/null 2>&1 & exit 3' sh "left by $WORK"
+is "$rc $(pgrep -fa "left by $WORK" || :)" "3 " "none: even if it has no mark"
 
 up() # a job at level none with a daemon, in the background; sets $pid and $id
 {

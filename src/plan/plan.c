@@ -196,8 +196,8 @@ static int64_t processes_per_replica(const struct role *role)
     return role->kind == ROLE_PLAIN ? role->slots : 1;
 }
 
-static int check_counts(const struct job_spec *spec, uint32_t *ret_replicas,
-                        uint32_t *ret_processes, struct err *e)
+static int check_counts(const struct job_spec *spec, const struct facts *facts,
+                        uint32_t *ret_replicas, uint32_t *ret_processes, struct err *e)
 {
     int64_t replicas = 0, processes = 0, ranks = 0;
 
@@ -210,6 +210,10 @@ static int check_counts(const struct job_spec *spec, uint32_t *ret_replicas,
     if (replicas > LIMIT_REPLICAS)
         return err_set(e, -EINVAL, "%lld replicas are more than the limit of %d",
                        (long long)replicas, LIMIT_REPLICAS);
+    if (facts->network && replicas > LIMIT_NETWORK_REPLICAS)
+        return err_set(e, -EINVAL,
+                       "%lld replicas are more than the limit of %d at isolation level `network`",
+                       (long long)replicas, LIMIT_NETWORK_REPLICAS);
     if (spec->framework == FRAMEWORK_MPI)
         ranks = mpi_layout_of(spec).world;
     if (processes > LIMIT_PROCESSES || ranks > LIMIT_PROCESSES)
@@ -408,7 +412,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
                         .notes = {.arena = a},
                         .port = facts->ports};
     uint32_t n_replicas = 0, n_processes = 0;
-    int r = check_counts(spec, &n_replicas, &n_processes, e);
+    int r = check_counts(spec, facts, &n_replicas, &n_processes, e);
 
     if (r < 0)
         return r;

@@ -70,9 +70,6 @@ static int probe(const char *level, const struct facts *facts, struct err *e)
 
 /* --- what follows from it --------------------------------------------------------------------- */
 
-/* Addresses of the job's own network lie in 10.N.0.0/16, with the first N from here on that no route
- * of this machine leads to. Nothing leads out of that network, so even a clash would do no harm but
- * confuse its reader. */
 #define FIRST_NETWORK 77
 
 static bool is_routed(const char *routes, uint32_t network)
@@ -89,17 +86,22 @@ static bool is_routed(const char *routes, uint32_t network)
     return false;
 }
 
-static uint32_t choose_network(void)
+uint32_t isolation_network(const char *routes)
+{
+    for (uint32_t n = FIRST_NETWORK; n < 256; n++) {
+        uint32_t network = 10U << 24 | n << 16;
+        if (!is_routed(routes, network))
+            return network;
+    }
+    return 10U << 24 | FIRST_NETWORK << 16;
+}
+
+static uint32_t free_network(void)
 {
     auto_strbuf struct strbuf routes = STRBUF_INIT;
 
     (void)io_read_file(AT_FDCWD, "/proc/net/route", LIMIT_FILE_BYTES, &routes, NULL);
-    for (uint32_t n = FIRST_NETWORK; n < 256; n++) {
-        uint32_t network = 10U << 24 | n << 16;
-        if (!is_routed(routes.buf, network))
-            return network;
-    }
-    return 10U << 24 | FIRST_NETWORK << 16;
+    return isolation_network(routes.buf);
 }
 
 static void settle(const char *level, struct facts *facts)
@@ -108,7 +110,7 @@ static void settle(const char *level, struct facts *facts)
     bool own = strcmp(level, "network") == 0;
 
     facts->isolation = level;
-    facts->network = own ? choose_network() : 0;
+    facts->network = own ? free_network() : 0;
     facts->interface = own ? "eth0" : "lo";
     if (own)
         facts->interfaces = in_network;
