@@ -59,18 +59,18 @@ for level in network none; do
             skip "no $mpi here" 10
             continue
         fi
-        if [ $level = none ] || have_network "$MUSTER"; then
-            job_dir "$WORK/$level.$mpi" $mpi
+        if [ "$level" = none ] || have_network "$MUSTER"; then
+            job_dir "$WORK/$level.$mpi" "$mpi"
             run_as=$MUSTER
-            mpi_job $level $mpi "this user" "$WORK/$level.$mpi" env
+            mpi_job "$level" "$mpi" "this user" "$WORK/$level.$mpi" env
         else
             skip "no level network here: $(cat "$err")" 5
         fi
-        if can_be_user && user_copy && { [ $level = none ] || have_network as_user "$USER_DIR/muster"; }; then
-            job_dir "$USER_DIR/$level.$mpi" $mpi
+        if can_be_user && user_copy && { [ "$level" = none ] || have_network as_user "$USER_DIR/muster"; }; then
+            job_dir "$USER_DIR/$level.$mpi" "$mpi"
             chown -R "$USER_ID" "$USER_DIR/$level.$mpi"
             run_as=$USER_DIR/muster
-            mpi_job $level $mpi "an ordinary user" "$USER_DIR/$level.$mpi" as_user
+            mpi_job "$level" "$mpi" "an ordinary user" "$USER_DIR/$level.$mpi" as_user
         else
             skip "no ordinary user here that may have level $level" 5
         fi

@@ -3,10 +3,11 @@
  */
 #include "engine/local/isolate.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,15 +73,25 @@ static int probe(const char *level, const struct facts *facts, struct err *e)
 
 #define FIRST_NETWORK 77
 
+enum { ROUTE_DESTINATION = 1, ROUTE_MASK = 7 }; /* fields of a line, from 0 */
+
+/* A field of hexadecimal digits, which are the bytes of an address in the order of this machine. */
+static uint32_t route_field(const char *line, int field)
+{
+    for (; field > 0; field--) {
+        line += strcspn(line, " \t\n");
+        line += strspn(line, " \t");
+    }
+    return ntohl((uint32_t)strtoul(line, NULL, 16));
+}
+
 static bool is_routed(const char *routes, uint32_t network)
 {
-    for (const char *line = strchr(routes, '\n'); line; line = strchr(line + 1, '\n')) {
-        unsigned destination, mask; /* as the kernel holds them: in network order */
+    for (const char *line = strchr(routes, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+        uint32_t destination = route_field(line + 1, ROUTE_DESTINATION);
+        uint32_t mask = route_field(line + 1, ROUTE_MASK) & 0xffff0000U;
 
-        if (sscanf(line + 1, "%*s %x %*s %*s %*s %*s %*s %x", &destination, &mask) != 2)
-            continue;
-        mask = __builtin_bswap32(mask) & 0xffff0000U;
-        if (mask && ((__builtin_bswap32(destination) ^ network) & mask) == 0)
+        if (mask && ((destination ^ network) & mask) == 0)
             return true;
     }
     return false;
