@@ -14,6 +14,13 @@ static bool as_root(const struct plan *plan)
     return plan->facts->root;
 }
 
+/* Daemons that share a host name share a session directory too, and destroy each other's. Theirs is
+ * below TMPDIR then, which is each replica's own; mpirun would hand this parameter on to all. */
+static bool of_own_name(const struct plan *plan)
+{
+    return !isolation_is(plan->facts, "none");
+}
+
 static bool crowded(const struct plan *plan)
 {
     return plan->world > plan->facts->cpus;
@@ -78,7 +85,7 @@ static const unsigned families[] = {
         "each rank's own log and end"
 #define INTERFACE_WHY "by which replicas reach each other"
 #define REACHED INTERFACE, NULL, NULL, INTERFACE_WHY
-#define SESSIONS IN_SCRATCH, "", NULL, "runs must not share session directories"
+#define SESSIONS IN_SCRATCH, "", of_own_name, "runs must not share session directories"
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
 
 static const struct env_default defaults[] = {

@@ -73,6 +73,8 @@ static void test_none(void)
     is_str(seed_env(&s, WORKER_1, "TMPDIR"), "/tmp/ID/worker-1 (muster)", "none: TMPDIR");
     is_str(seed_env(&s, WORKER_1, "OMPI_MCA_btl_vader_backing_directory"),
            "/tmp/ID/worker-1 (muster)", "none: shared memory of its own");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_tmpdir_base"), NULL,
+           "none: session directories are below TMPDIR");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_btl_vader_backing_directory"), NULL,
            "none: the launcher's would be handed on to all ranks");
     has(seed_notes(&s), "warning: isolation level `none` is used: `names` cannot be had here: no",
