@@ -237,11 +237,16 @@ def leftovers_of_nobody():
     sleeper = "while :; do sleep 1; done"
     with start(replica("worker-0"), replica("worker-1")) as s:
         s.spawn(9, 1, ["sh", "-c", sleeper, mark + "-other"])
-        run(s, 0, ["sh", "-c", "env -i setsid sh -c '%s' %s >/dev/null 2>&1 & exit 3" % (sleeper, mark)])
+        flag = s.dir + "/flag"
+        # It must be itself before its parent ends: until then it has its parent's environment.
+        escape = ("env -i setsid sh -c '>%s; %s' %s >/dev/null 2>&1 & "
+                  "while [ ! -e %s ]; do sleep 0.02; done; rm %s; exit 3"
+                  % (flag, sleeper, mark, flag, flag))
+        run(s, 0, ["sh", "-c", escape])
         ok(alive(mark), "a process without a mark outlives its replica")
         s.stop(ALL)
         ok(gone(mark) and gone(mark + "-other"), "STOP of all ends it")
-        run(s, 1, ["sh", "-c", "env -i setsid sh -c '%s' %s >/dev/null 2>&1 & exit 3" % (sleeper, mark)])
+        run(s, 1, ["sh", "-c", escape])
         same(s.end(), 0, "the end")
         ok(gone(mark), "so does the end")
     outside = subprocess.Popen(["sh", "-c", sleeper, mark], env={"PATH": "/usr/bin:/bin",

@@ -147,7 +147,7 @@ static int real_ssh(char **argv, const struct call *call)
 static int send_run(int sock, const struct call *call)
 {
     const char *mark = getenv("MUSTER_FORWARD"); /* we are ourselves an agent's command */
-    bool forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(getppid());
+    bool forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(sock, getppid());
     auto_close int null_fd = call->no_stdin ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
     int fds[3] = {null_fd >= 0 ? null_fd : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
     auto_strbuf struct strbuf frame = STRBUF_INIT;

@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "base/limits.h"
+#include "shim/packet.h"
 
 /* Reads a process's command line: words, each with its NUL. Empty if it cannot be read. */
 static void read_cmdline(pid_t pid, struct strbuf *sb)
@@ -25,16 +26,18 @@ static bool wants_output(const char *word)
     return word[0] == '-' && (strstr(word, "output-filename") || strstr(word, "-xml"));
 }
 
-bool forward_wanted(pid_t mpirun)
+bool forward_wanted(int sock, pid_t mpirun)
 {
     auto_strbuf struct strbuf cmdline = STRBUF_INIT;
     const char *launcher_stdout = getenv("MUSTER_STDOUT");
     char path[64], target[64];
     ssize_t n;
+    uid_t uid;
 
     snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)mpirun);
     n = readlink(path, target, sizeof(target) - 1);
-    if (n < 0 || !launcher_stdout || mpirun == 1) /* the supervisor is no mpirun */
+    /* The supervisor is no mpirun, and its stdout is now and then somebody's. */
+    if (n < 0 || !launcher_stdout || mpirun == packet_peer(sock, &uid))
         return true;
     target[n] = '\0';
     if (strcmp(target, launcher_stdout) != 0)

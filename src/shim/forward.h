@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The answer for ranks of the mpirun (or mpiexec) that is process mpirun. When in doubt: yes. */
-bool forward_wanted(pid_t mpirun);
+/* The answer for ranks of the mpirun (or mpiexec) that is process mpirun; sock leads to the
+ * supervisor. When in doubt: yes. */
+bool forward_wanted(int sock, pid_t mpirun);
 
 /* The value of the option name ("--control-port") in a process's command line, or "" (static). */
 const char *forward_option(pid_t pid, const char *name);

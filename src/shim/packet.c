@@ -58,6 +58,17 @@ int packet_connect_run(void)
     return dir_fd < 0 ? -errno : packet_connect(dir_fd, WIRE_AGENT_SOCKET);
 }
 
+pid_t packet_peer(int sock, uid_t *ret_uid)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+        return -1;
+    *ret_uid = peer.uid;
+    return peer.pid;
+}
+
 int packet_send(int sock, const struct strbuf *frame, const int *fds, int n_fds)
 {
     size_t bytes = (size_t)n_fds * sizeof(int);

@@ -4,6 +4,8 @@
 #ifndef SHIM_PACKET_H
 #define SHIM_PACKET_H
 
+#include <sys/types.h>
+
 #include "base/strbuf.h"
 #include "shim/wire.h"
 
@@ -22,6 +24,9 @@ int packet_connect(int dir_fd, const char *name);
 /* Connects to the supervisor of the run that this process belongs to (MUSTER_RUN_DIR); -ENOENT if it
  * belongs to none. */
 int packet_connect_run(void);
+
+/* Who is at the other end (of a connection: who listened): its pid, or -1. */
+pid_t packet_peer(int sock, uid_t *ret_uid);
 
 /* 0 or -errno. No SIGPIPE. */
 int packet_send(int sock, const struct strbuf *frame, const int *fds, int n_fds);

@@ -97,7 +97,7 @@ static void find_forward(struct wrapper *w)
 {
     const char *mark = getenv("MUSTER_FORWARD"); /* what the agent that started orted found out */
 
-    w->forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(find_mpirun());
+    w->forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(w->sock, find_mpirun());
 }
 
 /* --- talking to the supervisor ---------------------------------------------------------------- */

@@ -39,13 +39,10 @@ static void client_free(struct shim *s, struct client *c)
 
 static bool is_ours(int fd, pid_t *ret_pid)
 {
-    struct ucred peer;
-    socklen_t len = sizeof(peer);
+    uid_t uid;
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
-        return false;
-    *ret_pid = peer.pid;
-    return true;
+    *ret_pid = packet_peer(fd, &uid);
+    return *ret_pid >= 0 && uid == geteuid();
 }
 
 static void accept_one(struct shim *s)
