@@ -107,6 +107,16 @@ else
     skip "no Open MPI here"
 fi
 
+mkfifo "$WORK/fifo"
+"$MUSTER" run --report "$WORK/fifo" -n 1 -- true 2>"$err" &
+pid=$!
+wait_until 20 grep -q succeeded "$err"
+kill -USR1 $pid
+kill -TERM $pid
+timeout 20 cat "$WORK/fifo" >"$REPORT"
+wait $pid
+is "$? $(report outcome)" "0 succeeded" "a signal after the end does not cost the report"
+
 # --- refusals ------------------------------------------------------------------------------------
 
 refused() # NAME ERE ARG…

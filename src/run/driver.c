@@ -238,9 +238,22 @@ static void close_handle(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
+/* The job is over: what is left is to tell it, and a signal that comes now must not prevent that, as its
+ * default would when libuv lets go of it. */
+static void hold_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < N_CAUGHT; i++)
+        (void)sigaddset(&set, caught[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* Whoever owns handles closes them first; what is left then is ours. */
 static void finish(struct driver *d)
 {
+    hold_signals();
     if (d->live) {
         live_finish(d->live);
         live_free(d->live);
