@@ -91,7 +91,9 @@ signalled() # FILE: USR1 to muster once four lines say up
     wait $pid
     rc=$?
 }
-script='trap "n=\$((n + 1))" USR1; n=0; echo up; i=0; while [ $i -lt 15 ]; do sleep 0.1; i=$((i + 1)); done; echo got $n'
+# Until it came, and a little longer: a second one would be one too many.
+script='trap "n=\$((n + 1))" USR1; n=0; echo up; i=0; while [ $i -lt 200 ] && [ $n -eq 0 ]; do sleep 0.1; i=$((i + 1)); done
+sleep 0.5; sleep 0.5; echo got $n'
 signalled -n 2 -- sh -c "$script"
 is "$rc $(grep -c 'got 1$' "$out")" "0 2" "USR1 reaches every rank, once"
 if have_mpi openmpi; then

@@ -4,6 +4,7 @@
 #
 # Files that call horovodrun or torch.distributed.launch have stand-ins of those names here. All files
 # run at level names; at the other levels and as an ordinary user one of each dialect (make soak: all).
+# shellcheck disable=SC2016 # what is in single quotes is for the shells of jobs
 . "${0%/*}/lib.sh"
 LIMIT=100
 
@@ -101,6 +102,11 @@ run_job "$EXAMPLES/openpai/horovod-job-mpi.json"
 is "$rc $(report outcome)" "0 succeeded" "3.7: the master ends with 0 and so does the job"
 is "$(json attempts.0.replicas.1.name "$REPORT") $(report attempts.0.replicas.1.outcome)" "worker-0 stopped" \
     "3.7: 'sleep infinity' is stopped, not failed"
+
+# An mpirun that a task calls has ranks of its own: the first of them to fail is named.
+sed "s/python3 peers.py/sh -c 'exit \$((OMPI_COMM_WORLD_RANK * 5))'/" "$EXAMPLES/openpai/horovod-job-mpi.json" >"$WORK/fails.json"
+run_job "$WORK/fails.json"
+is "$rc $(report cause.replica) $(report cause.rank)" "5 worker-0 1" "a rank of a task's own mpirun is the first failure"
 
 # --- environments --------------------------------------------------------------------------------
 

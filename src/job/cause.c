@@ -104,14 +104,23 @@ static struct cause of_rank(const struct job *job, uint32_t launch, uint32_t ran
     };
 }
 
-/* The failed rank of the last mpirun, unless the launcher failed before it. */
+/* The process whose mpirun the ranks are of: the launcher. Where there is none, the task that failed
+ * first; a task that ends with 0 over failed ranks is taken at its word. NULL: nobody. */
+static const struct proc *caller_of_mpirun(const struct job *job)
+{
+    int32_t process = job->plan->launcher >= 0 ? job->plan->launcher : job->first_failed;
+
+    return process >= 0 ? &job->procs[process] : NULL;
+}
+
+/* The failed rank of the last mpirun, unless its caller failed before it. */
 static bool rank_is_cause(const struct job *job)
 {
     const struct launch *l = job_last_launch(job);
+    const struct proc *launcher = caller_of_mpirun(job);
 
-    if (!l || l->first_failed < 0)
+    if (!l || l->first_failed < 0 || !launcher)
         return false;
-    const struct proc *launcher = &job->procs[job->plan->launcher];
     bool launcher_ok = launcher->state == PROC_ENDED && ending_ok(&launcher->end);
     if (launcher_ok && job->rules.trust_launcher)
         return false;
@@ -123,13 +132,20 @@ struct cause job_first_failure(const struct job *job)
     return job->first_failed >= 0 ? of_process(job, (uint32_t)job->first_failed) : no_cause();
 }
 
+static struct cause of_failed_rank(const struct job *job)
+{
+    return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
+}
+
 struct cause job_cause(const struct job *job)
 {
     if (job->plan->launcher >= 0 && rank_is_cause(job))
-        return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
+        return of_failed_rank(job);
     struct trigger t = job_trigger(job);
-    if (t.outcome == OUTCOME_FAILED) /* what could not even be prepared is no rule's business */
-        return t.unprepared >= 0 ? of_process(job, (uint32_t)t.unprepared) : job_first_failure(job);
+    if (t.outcome == OUTCOME_FAILED && t.unprepared >= 0)
+        return of_process(job, (uint32_t)t.unprepared); /* no rule's business */
+    if (t.outcome == OUTCOME_FAILED)
+        return rank_is_cause(job) ? of_failed_rank(job) : job_first_failure(job);
 
     struct cause c = no_cause();
     switch (job->stop) {
@@ -181,9 +197,10 @@ enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t r
     if (r->stop_asked)
         return OUTCOME_STOPPED;
     /* mpirun ends the others after a failure, or when it is ended itself */
-    const struct proc *launcher = &job->procs[job->plan->launcher];
+    const struct proc *launcher = caller_of_mpirun(job);
     bool first = l->first_failed == (int32_t)rank;
-    bool launcher_before = launcher->state == PROC_ENDED && launcher->end.at < r->end.at;
+    bool launcher_before =
+        launcher && launcher->state == PROC_ENDED && launcher->end.at < r->end.at;
     bool ended_by_mpirun = !r->end.known || r->end.signal == SIGTERM || r->end.signal == SIGKILL;
     return ended_by_mpirun && (!first || launcher_before) ? OUTCOME_STOPPED : OUTCOME_FAILED;
 }

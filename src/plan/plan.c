@@ -389,9 +389,8 @@ static void plan_mpi(struct builder *b)
         plan->world = (int32_t)mpi_layout_of(b->spec).world;
     plan->calls_mpi = true;
     plan->hostfile = mpi_hostfile(b->arena, plan);
-    /* Only a launcher's ranks are the job's. Hydra has no fork agent: there the wrapper is part of
-     * the line that Muster composes. */
-    plan->rank_wrapper = plan->launcher >= 0 && (!mpi_is_hydra(b->facts->mpi) || b->spec->mpi);
+    /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
+    plan->rank_wrapper = !mpi_is_hydra(b->facts->mpi) || b->spec->mpi;
 }
 
 /* What a process's argv says depends on its environment, which needs the rest of the plan. */

@@ -3,9 +3,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/io.h"
 #include "base/limits.h"
@@ -26,21 +25,32 @@ static bool wants_output(const char *word)
     return word[0] == '-' && (strstr(word, "output-filename") || strstr(word, "-xml"));
 }
 
+/* Is it the supervisor that reads this pipe? */
+static bool supervisor_reads(int sock, ino_t inode)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_OUTPUT_ASK);
+    struct packet p;
+    char buf[64];
+
+    wire_put_i64(&frame, (int64_t)inode);
+    wire_frame_end(&frame, begin);
+    return packet_send(sock, &frame, NULL, 0) == 0 &&
+           packet_receive(sock, buf, sizeof(buf), &p) == 0 && p.type == WIRE_OUTPUT_IS &&
+           wire_get_u32(&p.body) == 1;
+}
+
 bool forward_wanted(int sock, pid_t mpirun)
 {
     auto_strbuf struct strbuf cmdline = STRBUF_INIT;
-    const char *launcher_stdout = getenv("MUSTER_STDOUT");
-    char path[64], target[64];
-    ssize_t n;
+    struct stat out;
+    char path[64];
     uid_t uid;
 
     snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)mpirun);
-    n = readlink(path, target, sizeof(target) - 1);
     /* The supervisor is no mpirun, and its stdout is now and then somebody's. */
-    if (n < 0 || !launcher_stdout || mpirun == packet_peer(sock, &uid))
-        return true;
-    target[n] = '\0';
-    if (strcmp(target, launcher_stdout) != 0)
+    if (stat(path, &out) < 0 || !S_ISFIFO(out.st_mode) || mpirun == packet_peer(sock, &uid) ||
+        !supervisor_reads(sock, out.st_ino))
         return true;
     read_cmdline(mpirun, &cmdline);
     for (const char *w = cmdline.buf; w < cmdline.buf + cmdline.len; w += strlen(w) + 1) {

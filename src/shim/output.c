@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -165,6 +166,17 @@ void output_detach(struct shim *s, struct output *o)
     o->attached = false;
     if (o->pipe_fd < 0)
         output_free(s, o);
+}
+
+bool output_reads(const struct shim *s, ino_t inode)
+{
+    for (const struct output *o = s->outputs; o; o = o->next) {
+        struct stat st;
+
+        if (o->pipe_fd >= 0 && fstat(o->pipe_fd, &st) == 0 && st.st_ino == inode)
+            return true;
+    }
+    return false;
 }
 
 void outputs_close(struct shim *s)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -120,24 +119,6 @@ static const char **copy_env(const char **env)
     return copy;
 }
 
-/* Where its output goes says to a rank wrapper whether mpirun writes there too: see rank.c. */
-static const char **with_stdout(const char **env, int pipe_fd, char text[64])
-{
-    struct stat st = {0};
-    const char **v;
-    size_t n = 0;
-
-    while (env[n])
-        n++;
-    v = xmalloc((n + 2) * sizeof(*v));
-    memcpy(v, env, n * sizeof(*v));
-    (void)fstat(pipe_fd, &st);
-    snprintf(text, 64, "MUSTER_STDOUT=pipe:[%llu]", (unsigned long long)st.st_ino);
-    v[n] = text;
-    v[n + 1] = NULL;
-    return v;
-}
-
 /* The script as a file without a name that nobody can change. */
 static int open_script(const char *script, int *ret_fd, struct err *e)
 {
@@ -156,11 +137,9 @@ static int open_script(const char *script, int *ret_fd, struct err *e)
 
 static int start(struct shim *s, const struct request *rq, struct err *e)
 {
-    char text[64];
     int pipe_fds[2], r;
     struct process *p;
     auto_close int read_end = -1, write_end = -1, script_fd = -1;
-    auto_free const char **env = NULL;
     struct spawn sp;
     int pidfd;
     pid_t pid;
@@ -174,12 +153,11 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     read_end = pipe_fds[0];
     write_end = pipe_fds[1];
     (void)fcntl(read_end, F_SETFL, O_NONBLOCK);
-    env = with_stdout(rq->env, write_end, text);
     sp = (struct spawn){
         .replica = rq->replica,
         .cwd = rq->cwd,
         .argv = rq->argv,
-        .env = env,
+        .env = rq->env,
         .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
         .script_fd = rq->script ? script_fd : 0,
     };

@@ -72,6 +72,20 @@ static void accept_one(struct shim *s)
 
 /* --- packets ---------------------------------------------------------------------------------- */
 
+/* An agent or a rank wrapper wants to know where its mpirun writes; see forward.h. */
+static int answer_output(const struct shim *s, const struct client *c, struct packet *p)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_OUTPUT_IS);
+    ino_t inode = (ino_t)wire_get_i64(&p->body);
+
+    if (!wire_done(&p->body))
+        return -EPROTO;
+    wire_put_u32(&frame, output_reads(s, inode));
+    wire_frame_end(&frame, begin);
+    return packet_send(c->fd, &frame, NULL, 0);
+}
+
 static int dispatch(struct shim *s, struct client *c, struct packet *p)
 {
     switch (p->type) {
@@ -83,6 +97,8 @@ static int dispatch(struct shim *s, struct client *c, struct packet *p)
         return rank_runs(s, c, p);
     case WIRE_RANK_EXIT:
         return rank_exit(s, c, p);
+    case WIRE_OUTPUT_ASK:
+        return answer_output(s, c, p);
     default:
         return -EPROTO;
     }

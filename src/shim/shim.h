@@ -212,6 +212,8 @@ int output_open_log(const struct shim *s, const char *name); /* a descriptor or 
 struct output *output_new(struct shim *s, int pipe_fd, const char *name);
 /* Its process is gone: copies what is there; what its children write later is still copied. */
 void output_detach(struct shim *s, struct output *o);
+/* Is the pipe of that inode one of those being copied? */
+bool output_reads(const struct shim *s, ino_t inode);
 /* Copies what is there and stops listening. */
 void outputs_close(struct shim *s);
 

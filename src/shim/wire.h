@@ -81,6 +81,9 @@ enum wire_type {
     WIRE_RANK_RUNS,       /* u32 pid of the rank; one fd: its pidfd */
     WIRE_RANK_EXIT,       /* u32 wait_status, i64 at, i64 max_rss; answered by RANK_ACK */
     WIRE_RANK_ACK,        /* no body: it is on its way to muster before anything that follows */
+    WIRE_OUTPUT_ASK,      /* i64 inode of a pipe: does a main process of the run write there?
+                             Answered by OUTPUT_IS. */
+    WIRE_OUTPUT_IS,       /* u32 (0/1) */
 };
 
 enum {
