@@ -123,6 +123,16 @@ like "$(tr '\0' '\n' <"$WORK/seen/launcher")" "^TOKEN=t0kenvalue" "the launcher 
 is "$(json jobs.0.processes.0.env.TOKEN "$(plan)")" "***" "the plan does not say it"
 is "$(grep -rl t0kenvalue "$(report run_dir)")" "" "nor does any file of the run"
 
+# --- a secret in a command -----------------------------------------------------------------------
+
+sed -e "s/^taskRoles:/secrets: {key: s3cretvalue}\n&/" \
+    -e "s/^    commands:.*/    commands: [\"key='<% \$secrets.key %>'\", 'echo it has \${#key} letters']/" pai.yaml >secret.yaml
+run_job secret.yaml
+is "$rc" 0 "an OpenPAI job with a secret in its command"
+like "$(cat "$out")" "it has 11 letters" "runs that command, with the secret"
+like "$(json jobs.0.processes.0.shell "$(plan)")" "key='\*\*\*'" "the plan does not say it"
+is "$(grep -rl s3cretvalue "$(report run_dir)")" "" "nor does any file of the run"
+
 # --- explain -------------------------------------------------------------------------------------
 
 # explain says the same but for what only a run knows.
