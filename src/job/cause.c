@@ -72,8 +72,9 @@ static struct cause of_process(const struct job *job, uint32_t process)
 {
     struct ending e = job->procs[process].end;
 
-    /* mpirun refuses a program that is not there before any rank exists, with a code of its own */
-    if ((int32_t)process == job->plan->launcher && e.code > 0 && job->n_launches == 0 &&
+    /* mpirun refuses a program that is not there before any rank exists, with a code of its own; with
+     * --enable-recovery that code is 0 */
+    if ((int32_t)process == job->plan->launcher && e.code >= 0 && job->n_launches == 0 &&
         job->plan->facts->program_errno) {
         e.exec_errno = job->plan->facts->program_errno;
         (void)snprintf(e.exec_what, sizeof(e.exec_what), "exec");
@@ -132,6 +133,15 @@ struct cause job_first_failure(const struct job *job)
     return job->first_failed >= 0 ? of_process(job, (uint32_t)job->first_failed) : no_cause();
 }
 
+/* Did mpirun end with 0 without starting what cannot be started? */
+static bool nothing_ran(const struct job *job)
+{
+    const struct proc *launcher = caller_of_mpirun(job);
+
+    return job->plan->launcher >= 0 && launcher->state == PROC_ENDED && ending_ok(&launcher->end) &&
+           job->n_launches == 0 && job->plan->facts->program_errno && !job->rules.trust_launcher;
+}
+
 static struct cause of_failed_rank(const struct job *job)
 {
     return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
@@ -141,6 +151,8 @@ struct cause job_cause(const struct job *job)
 {
     if (job->plan->launcher >= 0 && rank_is_cause(job))
         return of_failed_rank(job);
+    if (nothing_ran(job))
+        return of_process(job, (uint32_t)job->plan->launcher);
     struct trigger t = job_trigger(job);
     if (t.outcome == OUTCOME_FAILED && t.unprepared >= 0)
         return of_process(job, (uint32_t)t.unprepared); /* no rule's business */
