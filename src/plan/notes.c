@@ -62,6 +62,12 @@ static void note_isolation(struct notes *ns, const struct plan *plan)
         note_add(ns, SEV_NOTE,
                  "at isolation level `network` no route leads out of the job: downloads do not "
                  "work");
+    if (isolation_is(facts, "network") && plan->n_replicas > LIMIT_NEIGHBOURS)
+        note_add(ns, SEV_WARNING,
+                 "more than %d replicas at isolation level `network`: if all of them talk to all, "
+                 "the kernel's table of neighbours is too small; as root: sysctl "
+                 "net.ipv4.neigh.default.gc_thresh3=%u",
+                 LIMIT_NEIGHBOURS, plan->n_replicas * plan->n_replicas);
     if (isolation_is(facts, "none"))
         note_add(ns, SEV_NOTE,
                  "at isolation level `none` every replica has this machine's host name, host names "

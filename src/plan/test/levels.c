@@ -47,6 +47,10 @@ static void test_network(void)
            "network: and so are ranks");
     has(seed_notes(&s), "note: at isolation level `network` no route leads out", "network: a note");
 
+    ok(!strstr(seed_notes(&s), "gc_thresh3"), "network: few replicas know each other");
+    s.roles[1].replicas = LIMIT_NEIGHBOURS;
+    has(seed_notes(&s), "gc_thresh3=66049", "network: many may be too many for the kernel");
+
     struct err e;
 
     s.roles[1].replicas = LIMIT_NETWORK_REPLICAS;
