@@ -146,6 +146,22 @@ like "$("$MUSTER" explain --isolate none "$TOP/examples/mpi-example.yaml" 2>&1)"
 run_job --isolate none -n 2 --hosts 2 -- sh -c '[ $RANK = 1 ] || exec ssh worker-1 "echo \$MUSTER_INDEX"; sleep 0.3'
 is "$rc $(cat "$out")" "0 [worker-0/0] 1" "none: ssh leads into the replica"
 
+# A job without a launcher: its ranks have no wrapper that would tell them their replica's directory.
+if have_mpi openmpi; then
+    mkdir "$WORK/pai"
+    cp "$PROGRAMS/openmpi/random_walk" "$WORK/pai"
+    cat >"$WORK/pai/job.json" <<'JOB'
+{"jobName": "walk", "image": "x", "taskRoles": [
+ {"name": "master", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "minSucceededTaskCount": 1,
+  "command": "mpirun -np 6 -H master-0:3,worker-0:3 ./random_walk 20 40 2"},
+ {"name": "worker", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": "sleep infinity"}]}
+JOB
+    run_job --isolate none "$WORK/pai/job.json"
+    is "$rc $(grep -c 'rank [0-5] of 6' "$out")" "0 6" "none: ranks of one host that believe to be on two"
+else
+    skip "no Open MPI here"
+fi
+
 daemon='setsid sh -c "while :; do sleep 0.2; done" >/dev/null 2>&1 &'
 run_job --isolate none -n 2 --hosts 2 -- sh -c "$daemon exit 0"
 is "$rc $(survivors "$(run_id)")" "0 " "none: what a replica left behind is gone after the run"

@@ -5,6 +5,14 @@
  * then write into each other's: Open MPI's shared memory crashes by it.
  */
 #include "plan/env.h"
+#include "plan/mpi.h"
+
+/* mpirun hands its own parameters on to all ranks; what is not among them, each rank has from its
+ * replica. A role whose replicas all name mpirun calls it in the first. */
+static bool calls_mpirun(const struct replica *rp)
+{
+    return rp->index == 0 && role_calls_mpi(rp->role);
+}
 
 void env_shared(struct env_set *set, const struct plan *plan, const struct process *process)
 {
@@ -16,7 +24,6 @@ void env_shared(struct env_set *set, const struct plan *plan, const struct proce
     if (!isolation_is(plan->facts, "none"))
         return;
     dir = arena_printf(set->arena, "%s/%s", plan->facts->scratch_dir, rp->name);
-    /* A launcher's would be handed on to all ranks. */
-    for (size_t i = 0; i < (rp->role->kind == ROLE_LAUNCHER ? 1 : ARRAY_SIZE(names)); i++)
+    for (size_t i = 0; i < (calls_mpirun(rp) ? 1 : ARRAY_SIZE(names)); i++)
         env_put(set, names[i], dir, ORIGIN_MUSTER, "replicas share this host's directories");
 }

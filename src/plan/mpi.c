@@ -104,19 +104,23 @@ static bool text_calls_mpi(const char *text)
     return false;
 }
 
+bool role_calls_mpi(const struct role *role)
+{
+    if (role->kind == ROLE_LAUNCHER || (role->shell && text_calls_mpi(role->shell)))
+        return true;
+    for (const char *const *word = role->argv; word && *word; word++)
+        if (text_calls_mpi(*word))
+            return true;
+    return false;
+}
+
 bool spec_calls_mpi(const struct job_spec *spec)
 {
     if (spec->framework == FRAMEWORK_MPI)
         return true;
-    for (size_t i = 0; spec->file && i < spec->n_roles; i++) {
-        const struct role *role = &spec->roles[i];
-
-        if (role->shell && text_calls_mpi(role->shell))
+    for (size_t i = 0; spec->file && i < spec->n_roles; i++)
+        if (role_calls_mpi(&spec->roles[i]))
             return true;
-        for (const char *const *word = role->argv; word && *word; word++)
-            if (text_calls_mpi(*word))
-                return true;
-    }
     return false;
 }
 

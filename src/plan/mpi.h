@@ -19,6 +19,9 @@ struct mpi_layout {
 struct mpi_layout mpi_layout_of(const struct job_spec *spec);
 int64_t mpi_slots(const struct mpi_layout *layout, const struct role *role);
 
+/* Does its command call mpirun or one of its kind? */
+bool role_calls_mpi(const struct role *role);
+
 /* Does it read Hydra's hostfile, options and variables? */
 bool mpi_is_hydra(enum mpi_impl impl);
 
