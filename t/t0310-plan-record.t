@@ -63,6 +63,7 @@ done
 EOT
 chmod +x "$WORK/mpi/bin/orterun"
 ln -s orterun "$WORK/mpi/bin/mpirun"
+ln -s /bin/true random_walk # what it would run is there
 sed "s,^  mpiHome: .*,  mpiHome: $WORK/mpi," "$TOP/examples/mpi-example.yaml" >job.yaml
 run_job --scale worker=2 --set 'spec.worker.template.spec.containers[0].env=[{name: A, value: b c}]' job.yaml
 is "$rc" 0 "a T9k job"
