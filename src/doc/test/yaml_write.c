@@ -29,8 +29,8 @@ static const char *const documents[] = {
     "{k: \"-mca\", l: \"a: b\", m: \"# no\", n: \"two\\nlines\\n\", o: \" x \", p: \"a:\", q: yes}",
     "{\"nvidia.com/gpu\": 8, \"a b\": 1, \"-x\": 2, \"null\": 3, \"\": 4}",
     "{t: 2001-01-01, h: 0x10, o: 0o7, i: .inf, e: 1e3, v: 1.2.3, u: \"\\u00e9\\U0001F600\"}",
-    "{image: \"mpioperator/mpi-operator:latest\", path: /data, at: \"@x\", star: \"*x\", amp: "
-    "\"&x\"}",
+    "{image: \"mpioperator/mpi-operator:latest\", path: /data, at: \"@x\"}",
+    "{star: \"*x\", amp: \"&x\"}",
     "{big: 9223372036854775807, small: -9223372036854775808}",
 };
 

@@ -77,11 +77,15 @@ static void stage_cast(struct stage *st, const char *cast, const char *dialect)
                              .world = -1};
     for (const char *p = cast; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 2 : NULL) {
         struct role *role = &st->roles[st->spec.n_roles++];
-        char name[32];
-        *role = (struct role){.slots = 1, .res = RESOURCES_UNSET, .grace_s = -1};
-        (void)sscanf(p, "%31[a-z] %d %d %d %d", name, &role->replicas, &role->min_failed,
-                     &role->min_succeeded, &role->slots);
-        role->name = arena_strdup(st->a, name);
+        size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz");
+        char *end = NULL;
+
+        *role = (struct role){.res = RESOURCES_UNSET, .grace_s = -1};
+        role->name = arena_strndup(st->a, p, n);
+        role->replicas = (int32_t)strtol(p + n, &end, 10);
+        role->min_failed = (int32_t)strtol(end, &end, 10);
+        role->min_succeeded = (int32_t)strtol(end, &end, 10);
+        role->slots = *end == ' ' ? (int32_t)strtol(end, &end, 10) : 1;
         stage_add_role(st, role);
     }
 }
