@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "plan/mpi.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -87,8 +88,10 @@ static const char *default_value(struct arena *a, const struct plan *plan,
     const struct facts *facts = plan->facts;
 
     switch (d->where) {
-    case IN_RUN_DIR:
-        return arena_printf(a, "%s/%s", facts->run_dir, d->value);
+    case HOSTFILE_OPEN_MPI:
+    case HOSTFILE_HYDRA:
+        return arena_printf(a, "%s/%s", facts->run_dir,
+                            mpi_hostfile_name(facts, d->where == HOSTFILE_HYDRA));
     case IN_SCRATCH:
         return arena_printf(a, "%s%s", facts->scratch_dir, d->value);
     case INTERFACE:

@@ -33,7 +33,7 @@ const char *env_expand(const struct env_set *set, const char *text);
 struct env_default {
     const char *name;
     unsigned families; /* as the table's own enum says; 0 = always */
-    enum { AS_IT_IS, IN_RUN_DIR, IN_SCRATCH, INTERFACE } where;
+    enum { AS_IT_IS, IN_SCRATCH, INTERFACE, HOSTFILE_OPEN_MPI, HOSTFILE_HYDRA } where;
     const char *value;
     bool (*when)(const struct plan *plan); /* NULL = always */
     const char *why;

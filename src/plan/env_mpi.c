@@ -79,7 +79,7 @@ static const unsigned families[] = {
 };
 
 #define AGENT IN_SCRATCH, "/" PLAN_BIN "/ssh", NULL, "reaches replicas without sshd"
-#define HOSTFILE IN_RUN_DIR, PLAN_HOSTFILE, NULL, "for commands that name no hostfile"
+#define HOSTFILE(format) format, NULL, NULL, "for commands that name no hostfile"
 #define WRAPPER                                                                                    \
     IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, ranks_are_told_apart,                          \
         "each rank's own log and end"
@@ -89,14 +89,15 @@ static const unsigned families[] = {
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
 
 static const struct env_default defaults[] = {
-    {"OMPI_MCA_plm_rsh_agent", OMPI4, AGENT},
-    {"PRTE_MCA_plm_ssh_agent", OMPI5, AGENT},
-    {"HYDRA_LAUNCHER_EXEC", HYDRA | INTEL, AGENT},
-    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", INTEL, AGENT},
-    {"OMPI_MCA_orte_default_hostfile", OMPI4, HOSTFILE},
-    {"PRTE_MCA_prte_default_hostfile", OMPI5, HOSTFILE},
-    {"HYDRA_HOST_FILE", HYDRA | INTEL, HOSTFILE},
-    {"I_MPI_HYDRA_HOST_FILE", INTEL, HOSTFILE},
+    /* Agent and hostfile for every implementation: a script may find another one than we did. */
+    {"OMPI_MCA_plm_rsh_agent", ANY, AGENT},
+    {"PRTE_MCA_plm_ssh_agent", ANY, AGENT},
+    {"HYDRA_LAUNCHER_EXEC", ANY, AGENT},
+    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", ANY, AGENT},
+    {"OMPI_MCA_orte_default_hostfile", ANY, HOSTFILE(HOSTFILE_OPEN_MPI)},
+    {"PRTE_MCA_prte_default_hostfile", ANY, HOSTFILE(HOSTFILE_OPEN_MPI)},
+    {"HYDRA_HOST_FILE", ANY, HOSTFILE(HOSTFILE_HYDRA)},
+    {"I_MPI_HYDRA_HOST_FILE", ANY, HOSTFILE(HOSTFILE_HYDRA)},
     {"OMPI_MCA_orte_fork_agent", OMPI4, WRAPPER},
     {"PRTE_MCA_prte_fork_agent", OMPI5, WRAPPER},
     {"OMPI_MCA_oob_tcp_if_include", OMPI4, REACHED},

@@ -172,10 +172,16 @@ static int64_t plain_slots(const struct role *role)
     return role->res.gpu > 0 ? role->res.gpu : role->slots;
 }
 
-const char *mpi_hostfile(struct arena *a, const struct plan *plan)
+const char *mpi_hostfile_name(const struct facts *facts, bool hydra)
+{
+    if (hydra == mpi_is_hydra(facts->mpi))
+        return PLAN_HOSTFILE;
+    return hydra ? PLAN_HOSTFILE_HYDRA : PLAN_HOSTFILE_OPEN_MPI;
+}
+
+const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra)
 {
     struct mpi_layout layout = mpi_layout_of(plan->spec);
-    bool hydra = mpi_is_hydra(plan->facts->mpi);
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     for (uint32_t i = 0; i < plan->n_replicas; i++) {

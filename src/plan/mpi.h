@@ -35,7 +35,9 @@ const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
 /* Is this program named in the text as a word of its own, with or without a path before it? */
 bool names_program(const char *text, const char *program);
 
-/* The text of the hostfile in the implementation's format. */
-const char *mpi_hostfile(struct arena *a, const struct plan *plan);
+/* The text of a hostfile in Open MPI's or in Hydra's format, and the name it has below the run directory:
+ * PLAN_HOSTFILE is in the format of the implementation that was found. */
+const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra);
+const char *mpi_hostfile_name(const struct facts *facts, bool hydra);
 
 #endif

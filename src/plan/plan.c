@@ -318,7 +318,7 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
         else if (asked[0] == '/')
             dirs[i] = asked;
         else
-            dirs[i] = arena_printf(a, "%s/%s", spec->dir, asked);
+            dirs[i] = arena_printf(a, "%s/%s", spec->dir, asked + 2 * !strncmp(asked, "./", 2));
     }
     return dirs;
 }
@@ -384,13 +384,16 @@ static const char *peers_text(struct arena *a, const struct plan *plan)
 static void plan_mpi(struct builder *b)
 {
     struct plan *plan = b->plan;
+    bool hydra = mpi_is_hydra(b->facts->mpi);
 
     if (b->spec->framework == FRAMEWORK_MPI)
         plan->world = (int32_t)mpi_layout_of(b->spec).world;
     plan->calls_mpi = true;
-    plan->hostfile = mpi_hostfile(b->arena, plan);
+    plan->hostfile = mpi_hostfile(b->arena, plan, hydra);
+    plan->other_hostfile = mpi_hostfile(b->arena, plan, !hydra);
+    plan->other_hostfile_name = mpi_hostfile_name(b->facts, !hydra);
     /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
-    plan->rank_wrapper = !mpi_is_hydra(b->facts->mpi) || b->spec->mpi;
+    plan->rank_wrapper = !hydra || b->spec->mpi;
 }
 
 /* What a process's argv says depends on its environment, which needs the rest of the plan. */

@@ -144,9 +144,12 @@ struct plan {
     const char *const *workdirs; /* per role: the directory used */
     const char *hosts_file;      /* text of the private /etc/hosts */
     const char *hostfile;        /* text in the implementation's format, or NULL */
-    const char *peers_json;      /* CONTRACTS §5 MUSTER_PEERS */
-    bool calls_mpi;              /* some command may call mpirun: framework MPI, or it is named */
-    bool rank_wrapper;           /* ranks are started through the shim */
+    const char
+        *other_hostfile; /* the same in the other format, for commands that find another mpirun */
+    const char *other_hostfile_name;
+    const char *peers_json; /* CONTRACTS §5 MUSTER_PEERS */
+    bool calls_mpi;         /* some command may call mpirun: framework MPI, or it is named */
+    bool rank_wrapper;      /* ranks are started through the shim */
     const struct plan_note *notes;
     size_t n_notes;
 };
@@ -195,6 +198,8 @@ size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool
 
 /* Names below the run directory that the engine writes before anything starts. */
 #define PLAN_HOSTFILE "hostfile"
+#define PLAN_HOSTFILE_OPEN_MPI "hostfile.openmpi"
+#define PLAN_HOSTFILE_HYDRA "hostfile.hydra"
 #define PLAN_PEERS "peers.json"
 /* Below the scratch directory, because Open MPI splits its agents' paths at spaces. */
 #define PLAN_BIN "bin"                  /* first in PATH: ssh, rsh -> the shim */

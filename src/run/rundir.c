@@ -140,6 +140,9 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
         r = err_sys(e, -errno, "cannot make %s/python", bin);
     if (r == 0 && plan->hostfile)
         r = io_write_atomic(rd->fd, PLAN_HOSTFILE, plan->hostfile, strlen(plan->hostfile), e);
+    if (r == 0 && plan->other_hostfile)
+        r = io_write_atomic(rd->fd, plan->other_hostfile_name, plan->other_hostfile,
+                            strlen(plan->other_hostfile), e);
     return r;
 }
 

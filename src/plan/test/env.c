@@ -33,14 +33,21 @@ static void test_defaults(void)
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_tmpdir_base"), "/tmp/ID (muster)", "sessions");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_mpi_yield_when_idle"), "1 (muster)", "15 > 2: yield");
     is_str(seed_env(&s, LAUNCHER, "OMPI_ALLOW_RUN_AS_ROOT"), "1 (muster)", "root");
-    is_str(seed_env(&s, LAUNCHER, "HYDRA_IFACE"), NULL, "nothing of Hydra");
+    is_str(seed_env(&s, LAUNCHER, "HYDRA_IFACE"), NULL, "nothing of Hydra's interface");
+    is_str(seed_env(&s, LAUNCHER, "HYDRA_HOST_FILE"), "/run/ID/hostfile.hydra (muster)",
+           "0.18: a Hydra would find its hostfile");
+    is_str(seed_env(&s, LAUNCHER, "I_MPI_HYDRA_HOST_FILE"), "/run/ID/hostfile.hydra (muster)",
+           "3.3: so would Intel's");
+    has(seed_plan(&s)->other_hostfile, "mpi-example-worker-0:3\n", "0.2: in its own format");
     s.facts.root = false;
     s.facts.cpus = 15;
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_mpi_yield_when_idle"), NULL, "enough cores");
     is_str(seed_env(&s, LAUNCHER, "OMPI_ALLOW_RUN_AS_ROOT"), NULL, "not root");
     s.facts.mpi = MPI_HYDRA;
     is_str(seed_env(&s, LAUNCHER, "HYDRA_HOST_FILE"), "/run/ID/hostfile (muster)", "Hydra's");
-    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_plm_rsh_agent"), NULL, "nothing of Open MPI");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_default_hostfile"),
+           "/run/ID/hostfile.openmpi (muster)", "0.18: Open MPI would find its own too");
+    is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_fork_agent"), NULL, "nothing else of Open MPI");
     s.facts.mpi = MPI_OPEN_MPI_5;
     is_str(seed_env(&s, LAUNCHER, "PRTE_MCA_prte_fork_agent"), "/tmp/ID/bin/muster-rank (muster)",
            "Open MPI 5's");
