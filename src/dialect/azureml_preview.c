@@ -71,7 +71,10 @@ static void lower_command(struct azp *l, const struct azp_role *in, struct role 
         diag_at(l->b.ds, at, "E0104", NULL, "`command` must not be empty");
     role->shell_kind = SHELL_SH;
     role->command_at = at;
-    role->shell = rewrite_command(&(struct rewrite){l->b.a, l->b.ds, l->opts, l->doc, at}, text);
+
+    const struct rewrite rw = {l->b.a, l->b.ds, l->opts, l->doc, at};
+
+    role->shell = rewrite_start_sleep(&rw, rewrite_command(&rw, text));
 }
 
 /* A role's section: all but its command and its number. */

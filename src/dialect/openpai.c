@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "dialect/rewrite.h"
 
 /* --- names ---------------------------------------------------------------------------------- */
 
@@ -206,71 +207,15 @@ void pai_set_ports(struct arena *a, struct role *role, const struct port_request
 
 /* --- commands ------------------------------------------------------------------------------- */
 
-/* Seconds a `sleep WORD` lasts; 0 if the word is no plain number. */
-static double sleep_seconds(const char *word, size_t n)
-{
-    static const struct {
-        char unit;
-        int seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-    double seconds = 0;
-    size_t i = 0;
-
-    while (i < n && i < 9 && is_digit(word[i]))
-        seconds = seconds * 10 + (word[i++] - '0');
-    if (i == 0 || i + 1 < n)
-        return 0;
-    for (size_t k = 0; i < n && k < ARRAY_SIZE(units); k++) {
-        if (units[k].unit == word[i])
-            return seconds * units[k].seconds;
-    }
-    return i == n ? seconds : 0;
-}
-
-/* How many bytes a `sleep N` and what joins it to the next command take; 0 if there is none. */
-static size_t leading_sleep(const char *text, double *ret_seconds, int *ret_word)
-{
-    static const char blanks[] = " \t\r\n";
-    const char *p = text + strspn(text, blanks), *word, *next;
-    size_t n;
-
-    if (strncmp(p, "sleep", 5) != 0 || (p[5] != ' ' && p[5] != '\t'))
-        return 0;
-    word = p + 5 + strspn(p + 5, " \t");
-    n = strcspn(word, " \t\r\n;&|#");
-    *ret_seconds = sleep_seconds(word, n);
-    *ret_word = (int)(word + n - p);
-    next = word + n + strspn(word + n, " \t");
-    if (next[0] == '&' && next[1] == '&')
-        next += 2;
-    else if (next[0] == ';' || next[0] == '\n' || next[0] == '\r')
-        next++;
-    else
-        return 0;
-    next += strspn(next, blanks);
-    return *next ? (size_t)(next - text) : 0;
-}
-
 void pai_start_sleep(const struct binder *b, const struct read_options *opts, const struct node *at,
                      const char **text, const char **secret)
 {
-    enum { LONG_SLEEP = 60 };
-    double seconds;
-    int word;
-    size_t n = leading_sleep(*text, &seconds, &word);
+    const struct rewrite rw = {.a = b->a, .ds = b->ds, .opts = opts, .at = at};
+    const char *rest = rewrite_start_sleep(&rw, *text);
 
-    if (n == 0 || seconds < LONG_SLEEP)
-        return;
-    if (!opts->skip_start_sleep) {
-        diag_at(b->ds, at, "W0303", "`--skip-start-sleep` drops it",
-                "no `sleep` is needed here: commands start when every replica is there");
-        return;
-    }
-    diag_at(b->ds, at, "N0322", NULL, "`%.*s` at the beginning is dropped (--skip-start-sleep)",
-            word, *text + strspn(*text, " \t\r\n"));
-    *text += n;
-    if (*secret)
-        *secret += n;
+    if (*secret) /* no secret stands before it */
+        *secret += rest - *text;
+    *text = rest;
 }
 
 void pai_warn_rdma(const struct binder *b, const struct node *at, const char *key)

@@ -236,6 +236,20 @@ static int64_t sleep_seconds(const char *text)
     return duration_ms(text, &ms) == 0 ? ms / 1000 : 0;
 }
 
+/* Behind what joins a command to the next: `&&`, `;` or the end of a line. NULL: something else does. */
+static const char *behind_joint(const char *p)
+{
+    while (*p == ' ' || *p == '\t' || (p[0] == '\\' && p[1] == '\n'))
+        p += *p == '\\' ? 2 : 1;
+    if (p[0] == '&' && p[1] == '&')
+        p += 2;
+    else if (*p == ';' || *p == '\r' || *p == '\n')
+        p++;
+    else
+        return NULL;
+    return p + strspn(p, " \t\r\n");
+}
+
 const char *rewrite_start_sleep(const struct rewrite *rw, const char *text)
 {
     enum { SHORT = 60 }; /* seconds; less may be meant */
@@ -248,15 +262,14 @@ const char *rewrite_start_sleep(const struct rewrite *rw, const char *text)
         w[1].command != w[0].command || w[2].command == w[1].command ||
         sleep_seconds(w[1].text) < SHORT)
         return text;
-    rest = text + w[1].end;
-    rest += strspn(rest, " \t\\\r\n");
-    if (strncmp(rest, "&&", 2) != 0)
+    rest = behind_joint(text + w[1].end);
+    if (!rest)
         return text;
     put_place(
         rw, text, w[0].start,
         diag_at(rw->ds, rw->at, "W0403", drop ? NULL : "run --skip-start-sleep drops it",
-                "`sleep %.20s &&` at the beginning %s: no command starts before every replica "
-                "is there",
+                "`sleep %.20s` at the beginning %s: no command starts before every replica is "
+                "there",
                 w[1].text, drop ? "is dropped" : "is not needed"));
-    return drop ? rest + 2 + strspn(rest + 2, " \t\r\n") : text;
+    return drop ? rest : text;
 }

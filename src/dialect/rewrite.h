@@ -26,7 +26,7 @@ struct rewrite { /* where a command comes from */
  * launch utility and its script is dropped (W0402). */
 const char *rewrite_command(const struct rewrite *rw, const char *text);
 
-/* A command that begins with `sleep N &&`, N at least 60 seconds: W0403. Dropped only if
+/* A command that begins with `sleep N`, N at least 60 seconds, and goes on: W0403. Dropped only if
  * opts->skip_start_sleep is set, whatever opts->keep_text says. */
 const char *rewrite_start_sleep(const struct rewrite *rw, const char *text);
 

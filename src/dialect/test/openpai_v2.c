@@ -135,7 +135,7 @@ static void test_roles(void)
           "jobRetryCount: 2\n"
           "extras: {gangAllocation: false, storages: [], jobStatusChangeNotification: {}}\n");
     is_str(findings(&l),
-           "W0303@9:15 W0308@10:36 W0304@10:53 N0320@11:5 N0320@12:1 N0301@13:33 N0301@13:47",
+           "W0403@9:15 W0308@10:36 W0304@10:53 N0320@11:5 N0320@12:1 N0301@13:33 N0301@13:47",
            "what is told");
     if (!l.spec)
         return;
@@ -222,7 +222,7 @@ static void test_secrets(void)
                    ", commands: ['login <% $secrets.a %>', 'echo <% $secrets.b.c[0] %>']}\n"
                    "  s: {" BODY ", commands: [sleep 99, login <% $secrets.a %>]}\n"
                    "  t: {" BODY ", commands: [run]}\n");
-    is_str(findings(&l), "N0301@6:42 N0301@7:42 W0303@10:88", "what is told");
+    is_str(findings(&l), "N0301@6:42 N0301@7:42 W0403@10:88", "what is told");
     if (!l.spec)
         return;
     is_str(l.spec->roles[0].shell, "login ***\necho ***", "secrets are not shown");
