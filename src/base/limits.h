@@ -23,7 +23,7 @@
 #define LIMIT_NAME 63                       /* a DNS label: job, role and host names */
 #define LIMIT_PREREQUISITES 256             /* of an OpenPAI job; plugins likewise */
 #define LIMIT_COMMANDS_BYTES (8 << 20)      /* texts rendered for one job, all roles */
-#define LIMIT_PORTS 4096                    /* port numbers of one job */
+#define LIMIT_PORTS 65536                   /* port numbers of one job */
 #define LIMIT_FRAME_BYTES (8 * 1024 * 1024) /* one message between muster and its shim */
 #define LIMIT_LINK_QUEUE_BYTES (16 * 1024 * 1024) /* not yet read by muster; then agents wait */
 #define LIMIT_PACKET_BYTES (256 * 1024)           /* one message of an agent or a rank wrapper */

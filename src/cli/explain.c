@@ -61,9 +61,8 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     r = isolation_choose(a, x->opts.isolate, facts, e);
     if (r < 0)
         return r;
-    r = ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e);
-    if (r < 0)
-        return r;
+    if (ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e) < 0)
+        fprintf(stderr, "muster explain: warning: run would refuse: %s\n", e->text);
     r = plan_build(a, spec, facts, &plan, e);
     if (r < 0)
         return r;

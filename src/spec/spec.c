@@ -147,6 +147,22 @@ static void check_counts(const struct job_spec *spec, struct diags *ds)
     }
 }
 
+static void check_ports(const struct job_spec *spec, struct diags *ds)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        for (size_t k = 0; k < role->n_ports && n <= LIMIT_PORTS; k++) {
+            n += (int64_t)role->ports[k].count * (role->ports[k].first_only ? 1 : role->replicas);
+            if (n > LIMIT_PORTS)
+                REPORT(ds, role->ports[k].at, "E0203", NULL, "the job has %lld ports (%d at most)",
+                       (long long)n, LIMIT_PORTS);
+        }
+    }
+}
+
 /* --- resources ------------------------------------------------------------------------------ */
 
 static void check_resources(const struct resources *res, struct diags *ds)
@@ -181,6 +197,7 @@ void spec_validate(const struct job_spec *spec, struct diags *ds)
     if (name_is_label(spec))
         check_names(spec, ds);
     check_counts(spec, ds);
+    check_ports(spec, ds);
     for (size_t i = 0; i < spec->n_roles; i++)
         check_resources(&spec->roles[i].res, ds);
 }

@@ -22,7 +22,8 @@ struct leases {
  * are given and nothing is bound. A fixed port that is taken is -EADDRINUSE with its holder named;
  * all of the job's ports are given back then.
  *
- * held NULL: only looks. Nothing stays bound, and a fixed number is given whoever has it. */
+ * held NULL: only looks. Nothing stays bound, and a fixed number is given whoever has it; on failure
+ * *ret is set all the same, with 0 for what was not found. */
 int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, const int **ret,
                 struct leases *held, struct err *e);
 void leases_release(struct leases *held);

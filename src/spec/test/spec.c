@@ -141,6 +141,26 @@ static void test_resources(struct arena *a)
     }
 }
 
+static void test_ports(struct arena *a)
+{
+    struct node port_at = at(9);
+    struct port_request port = {.label = "x", .count = 1024, .at = &port_at};
+    struct role role = {
+        .name = "worker", .slots = 1, .res = RESOURCES_UNSET, .ports = &port, .n_ports = 1};
+    struct job_spec spec = {.name = "j", .roles = &role, .n_roles = 1};
+    unsigned int line;
+    const char *hint;
+
+    role.replicas = LIMIT_PORTS / 1024;
+    is_str(finding(a, &spec, &line, &hint), "none", "as many ports as there may be");
+    role.replicas++;
+    is_str(finding(a, &spec, &line, &hint), "E0203", "one replica's too many");
+    is_int((int)line, 9, "told at the port");
+    port.first_only = true;
+    is_str(finding(a, &spec, &line, &hint), "none", "only one replica has them");
+    is_int((int)spec_n_ports(&spec), 1024, "counted once");
+}
+
 int main(void)
 {
     static const char *const argv[] = {"/bin/true", NULL};
@@ -151,6 +171,7 @@ int main(void)
     const char *hint;
 
     test_names(a);
+    test_ports(a);
     test_counts(a);
     test_resources(a);
     ok(role && spec->n_roles == 1, "a command is a job with one role");
