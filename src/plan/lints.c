@@ -1,7 +1,7 @@
 /* lints.c - what in a job's commands will not work as it stands, each with what would.
  *
  * Only what the text itself shows: variables that nobody sets, ports and network interfaces written
- * as literals, horovodrun where there is none. Nothing is changed; a rewrite is the dialect's
+ * as literals, a backend that needs GPUs, horovodrun where there is none. Nothing is changed; a rewrite is the dialect's
  * business. What a script does that a command calls is not seen here.
  */
 #include "plan/lints.h"
@@ -340,6 +340,27 @@ static void lint_interfaces(struct command *c)
     }
 }
 
+/* --- backends ----------------------------------------------------------------------------------- */
+
+static void lint_backends(struct command *c)
+{
+    static const char *const options[] = {"--dist-backend", "--dist_backend", "--backend"};
+
+    if (c->plan->facts->gpus > 0 && !c->plan->facts->gpus_pretended)
+        return;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(options); k++) {
+            const char *backend = value_of(c, i, options[k], true);
+
+            if (backend && !strcmp(backend, "nccl"))
+                note_add(
+                    c->ns, SEV_WARNING,
+                    "%s asks for the backend nccl, which needs GPUs and this machine has none: "
+                    "gloo works without",
+                    c->role->name);
+        }
+}
+
 /* --- horovodrun --------------------------------------------------------------------------------- */
 
 static void lint_horovodrun(struct command *c)
@@ -385,8 +406,8 @@ static void lint_secrets(struct command *c)
 
 void lints_collect(struct notes *ns, const struct plan *plan)
 {
-    static void (*const lints[])(struct command * c) = {lint_variables, lint_ports, lint_interfaces,
-                                                        lint_horovodrun, lint_secrets};
+    static void (*const lints[])(struct command * c) = {
+        lint_variables, lint_ports, lint_interfaces, lint_backends, lint_horovodrun, lint_secrets};
 
     for (size_t i = 0; i < plan->spec->n_roles; i++) {
         struct command c = {.ns = ns, .plan = plan, .role = &plan->spec->roles[i]};

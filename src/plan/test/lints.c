@@ -226,8 +226,26 @@ static void test_devices(void)
     arena_free(s.arena);
 }
 
+static void test_backends(void)
+{
+    static const char said[] = "warning: worker asks for the backend nccl";
+    struct seed s;
+
+    seed_openpai(&s, 1, "python train.py -n 2 --dist-backend nccl");
+    has(seed_notes(&s), said, "1.14: nccl without a GPU");
+    s.facts.gpus = 2;
+    lacks(seed_notes(&s), said, "1.14: with GPUs it is fine");
+    s.facts.gpus_pretended = true;
+    has(seed_notes(&s), said, "1.14: pretended ones do not help");
+    arena_free(s.arena);
+    seed_openpai(&s, 1, "python train.py --backend=gloo");
+    lacks(seed_notes(&s), said, "1.14: gloo is fine");
+    arena_free(s.arena);
+}
+
 int main(void)
 {
+    test_backends();
     test_variables();
     test_argv_variables();
     test_ports();
