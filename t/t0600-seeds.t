@@ -108,6 +108,13 @@ sed "s/python3 peers.py/sh -c 'exit \$((OMPI_COMM_WORLD_RANK * 5))'/" "$EXAMPLES
 run_job "$WORK/fails.json"
 is "$rc $(report cause.replica) $(report cause.rank)" "5 worker-0 1" "a rank of a task's own mpirun is the first failure"
 
+"$MUSTER" generate mpi-job-simple args --args 'one,two words' >"$WORK/args.yaml"
+run_job --entrypoint 'printf "<%s>"' "$WORK/args.yaml"
+is "$rc $(cat "$out")" "0 [launcher-0] <one><two words>" "2.4: an entry point gets the file's arguments"
+run_job "$WORK/args.yaml"
+is "$rc" 125 "2.4: without one the job is refused"
+like "$(cat "$err")" "mpioperator/tensorflow-benchmarks:latest.*--entrypoint launcher='CMD'" "2.4: the image and the option are named"
+
 # --- environments --------------------------------------------------------------------------------
 
 # What each process really has is what explain said, variable by variable.

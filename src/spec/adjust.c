@@ -80,12 +80,25 @@ const struct role *spec_without_command(const struct job_spec *spec)
     return NULL;
 }
 
+/* An entry point gets the arguments that the file has for it, as a container's does. */
+static const char *with_args(struct arena *a, const char *command, const char *const *args)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    strbuf_addstr(&sb, command);
+    for (; args && *args; args++) {
+        strbuf_addch(&sb, ' ');
+        strbuf_add_shell_word(&sb, *args);
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
 static void set_command(struct adjuster *x, struct role *role, const char *command)
 {
     bool had = role->argv || role->shell;
 
     role->argv = NULL;
-    role->shell = command;
+    role->shell = had ? command : with_args(x->a, command, role->args);
     role->shell_secret = NULL;
     role->shell_kind = SHELL_SH;
     role->expand_argv = false;
@@ -93,7 +106,8 @@ static void set_command(struct adjuster *x, struct role *role, const char *comma
         change_add(x, SEV_NOTE, "%s: the command of the file is replaced by --entrypoint",
                    role->name);
     else
-        change_add(x, SEV_NOTE, "%s: the command is what --entrypoint says", role->name);
+        change_add(x, SEV_NOTE, "%s: the command is what --entrypoint says%s", role->name,
+                   role->args ? ", with the file's arguments" : "");
 }
 
 /* The role that ROLE=CMD names. NULL without e set: it is a CMD. */
