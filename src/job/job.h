@@ -11,8 +11,13 @@
  *                  events are applied, job_decide() has nothing more to say at the same time.
  *
  * A job is thus its journal: replaying the events gives the same state. What ends a job is in
- * decide.c and completion.c, what counts as its first failure in cause.c; how it is told, in
- * verdict.c and the status views.
+ * decide.c and completion.c, what follows a failure in retry.c, what counts as the first one in
+ * cause.c; how it is told, in verdict.c and the status views.
+ *
+ * An attempt is everything from the first start to the end of all. The fields of struct job are those
+ * of the present attempt; the ones before it are kept in `past`, each as the job it was. Within an
+ * attempt a single process may be started anew by its role's own rule: that is a restart, and each
+ * start of a process is an instance.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -23,7 +28,13 @@
 #include "base/clock.h"
 #include "plan/plan.h"
 
-enum proc_state { PROC_PENDING, PROC_STARTING, PROC_RUNNING, PROC_ENDED };
+enum proc_state {
+    PROC_PENDING,
+    PROC_BACKOFF, /* it has ended and will be started again, by its role's own rule */
+    PROC_STARTING,
+    PROC_RUNNING,
+    PROC_ENDED
+};
 
 enum outcome {
     OUTCOME_NONE,
@@ -42,6 +53,7 @@ enum cause_kind {
     CAUSE_OOM,
     CAUSE_EXEC,
     CAUSE_NOT_READY,
+    CAUSE_DEADLINE,
     CAUSE_HANG,
     CAUSE_CANCELLED,
     CAUSE_LOST
@@ -65,7 +77,11 @@ struct proc {
     enum proc_state state;
     ns_t started;
     struct ending end;
-    bool stop_asked; /* we had asked it to end before it did */
+    bool stop_asked;           /* we had asked it to end before it did */
+    uint32_t restarts;         /* in this attempt; it is instance restarts + 1 */
+    uint32_t restarts_counted; /* of them, those that use up its role's limit */
+    uint32_t restarts_free;    /* the last so many did not */
+    ns_t restart_at;           /* PROC_BACKOFF: when */
 };
 
 struct rank {
@@ -86,7 +102,14 @@ struct launch {         /* one mpirun as its ranks show it */
     ns_t last_end;
 };
 
-enum job_phase { JOB_PENDING, JOB_RUNNING, JOB_STOPPING, JOB_KILLING, JOB_ENDED };
+enum job_phase {
+    JOB_PENDING,
+    JOB_RUNNING,
+    JOB_STOPPING,
+    JOB_KILLING,
+    JOB_PAUSED, /* nothing of it runs; it waits to be resumed */
+    JOB_ENDED
+};
 const char *job_phase_name(enum job_phase p); /* "pending", "running", … */
 
 /* Why the gang is being stopped. */
@@ -98,7 +121,9 @@ enum stop_reason {
     STOP_STALLED,
     STOP_CANCEL,
     STOP_LOST,
-    STOP_COMPLETED /* enough replicas have succeeded, by the file's own rule */
+    STOP_COMPLETED, /* enough replicas have succeeded, by the file's own rule */
+    STOP_DEADLINE,
+    STOP_PAUSE
 };
 
 /* Whether a replica of a gang has answered. */
@@ -116,14 +141,27 @@ struct job_rules { /* what a caller may set; times in ms */
     bool trust_launcher;
 };
 
+/* What a platform makes of a failure (retry.c). */
+enum failure_class {
+    FAILURE_UNKNOWN,   /* retried as often as the file says */
+    FAILURE_TRANSIENT, /* the platform's fault: retried, and not counted */
+    FAILURE_CONFLICT,  /* the same, after a while */
+    FAILURE_PERMANENT, /* never retried */
+};
+
 struct job {
     const struct plan *plan;
     struct job_rules rules;
 
     enum job_phase phase;
-    ns_t created, running_at, stop_at, kill_at, ended;
+    ns_t created;     /* the job */
+    uint32_t attempt; /* from 1 */
+    bool begun;       /* something of this attempt has been started or opened */
+    bool resumed;     /* this attempt follows a pause */
+    ns_t begin_at;    /* no earlier is anything started in this attempt */
+    ns_t running_at, stop_at, kill_at, ended;
     struct proc *procs; /* plan->n_processes */
-    uint32_t n_pending, n_starting, n_running, n_ended;
+    uint32_t n_pending, n_backoff, n_starting, n_running, n_ended;
 
     bool gated;             /* no command starts before every replica has answered */
     enum gate_state *gates; /* if so: plan->n_replicas of them; else NULL */
@@ -132,6 +170,7 @@ struct job {
 
     struct launch *launches; /* in order of appearance */
     uint32_t n_launches;
+    uint32_t launch_base; /* so many are of instances of the launcher before the present one */
 
     int32_t first_failed; /* process whose own failure came first, tolerated or not; -1 = none */
     enum stop_reason stop;
@@ -139,7 +178,18 @@ struct job {
     int cancel_signal;
     bool cancel_again; /* a second signal: no more grace */
     bool lost;
+    bool pause_wanted;  /* paused, or to be */
+    ns_t paused_at;     /* of the last pause */
+    ns_t deadline_from; /* the first start of a command since the last pause; 0 = none yet */
+    uint64_t random;
     ns_t activity; /* last output or rank ending; not an event, only advances */
+
+    struct job *past; /* attempts before this one, oldest first, ended; with none of their own */
+    uint32_t n_past;
+    uint32_t retries;         /* attempts that followed a failure */
+    uint32_t retries_counted; /* of them, those that use up the budget */
+    uint32_t retries_free;    /* the last so many did not, all because of ... */
+    int32_t free_replica;     /* ... this one; -1 = none */
 
     enum outcome outcome; /* set when phase is JOB_ENDED */
     int exit_code;
@@ -156,12 +206,16 @@ enum obs_kind {
     OBS_RANK_STARTED,
     OBS_RANK_EXITED,
     OBS_CANCEL,
-    OBS_LOST
+    OBS_LOST,
+    OBS_PAUSE, /* a request, as CANCEL is */
+    OBS_RESUME
 };
 
 struct observation {
     enum obs_kind kind;
     ns_t at;
+    uint32_t attempt;               /* the one it is about; 0: the present one */
+    uint32_t instance;              /* of the process, from 1; 0: the present one */
     uint32_t process;               /* STARTED, SPAWN_FAILED, EXITED */
     uint32_t replica, launch, rank; /* RANK_*, OPENED (replica); launch counts from 1 */
     uint32_t size;                  /* RANK_STARTED */
@@ -185,9 +239,14 @@ enum event_type {
     EVENT_RANK_EXITED,
     EVENT_CANCEL,
     EVENT_LOST,
-    EVENT_STOP,  /* decision: SIGTERM to all that lives */
-    EVENT_KILL,  /* decision: SIGKILL to all that lives */
-    EVENT_ENDED, /* decision: nothing is left to do; release what the engine holds */
+    EVENT_STOP,    /* decision: SIGTERM to all that lives */
+    EVENT_KILL,    /* decision: SIGKILL to all that lives */
+    EVENT_ENDED,   /* decision: nothing is left to do; release what the engine holds */
+    EVENT_RESTART, /* decision: start this process again */
+    EVENT_ATTEMPT, /* decision: the attempt is over, the next one begins: clear away what is left */
+    EVENT_PAUSE,
+    EVENT_PAUSED, /* decision: the attempt is over, nothing is to run: clear away what is left */
+    EVENT_RESUME,
 };
 const char *event_type_name(enum event_type t);
 
@@ -202,6 +261,11 @@ struct event {
     int signal;
     enum stop_reason stop;
     int32_t stop_replica;
+    uint32_t attempt; /* ATTEMPT: the number of the new one */
+    ns_t begin_at;    /* ATTEMPT: nothing of it starts before */
+    bool counted;     /* ATTEMPT: it uses up the budget */
+    bool retry;       /* ATTEMPT: it follows a failure, not a pause */
+    uint64_t random;  /* CREATED: any number; waiting times are spread by it */
 };
 
 struct events { /* a batch; logs point to memory that lives until the batch is applied */
@@ -232,11 +296,30 @@ ns_t job_wake(const struct job *job);
  * postpones a time-out. */
 void job_activity(struct job *job, ns_t at);
 
+/* --- what follows a failure (retry.c) --------------------------------------------------------- */
+
+/* By OpenPAI's exit table. */
+enum failure_class failure_class(const struct ending *e);
+
+struct retry {
+    bool again;
+    bool counted; /* it uses up the budget */
+    int64_t delay_ms;
+};
+/* What is to follow the present attempt, given that all of it has ended. */
+struct retry job_retry(const struct job *job);
+/* What is to follow the end of this process, if it has ended by itself. */
+struct retry job_restart(const struct job *job, uint32_t process);
+
+/* When the job's deadline is; 0 = it has none, or has not begun. */
+ns_t job_deadline(const struct job *job);
+
 /* --- reading it ------------------------------------------------------------------------------- */
 
+/* The last mpirun of the present instance of the launcher, or NULL. */
 static inline const struct launch *job_last_launch(const struct job *job)
 {
-    return job->n_launches ? &job->launches[job->n_launches - 1] : NULL;
+    return job->n_launches > job->launch_base ? &job->launches[job->n_launches - 1] : NULL;
 }
 
 bool ending_ok(const struct ending *e); /* exit code 0 */
@@ -273,6 +356,7 @@ struct replica_view {
     int32_t signal;    /* 0 = none */
     ns_t started, ended;
     int64_t max_rss; /* -1 = unknown */
+    uint32_t restarts;
 };
 struct replica_view job_replica(const struct job *job, uint32_t replica);
 

@@ -61,7 +61,20 @@ struct resources { /* QUANTITY_UNSET where the file says nothing */
 
 enum slots_kind { SLOTS_NUMBER, SLOTS_AUTO, SLOTS_UNSET };
 
-enum restart_policy { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_ALWAYS, RESTART_EXIT_CODE };
+/* When a process is started again in its place. */
+enum restart_policy {
+    RESTART_NEVER,
+    RESTART_ON_FAILURE,
+    RESTART_ALWAYS,
+    RESTART_EXIT_CODE, /* after 128 and above */
+    RESTART_BY_CLASS,  /* as OpenPAI's retry policy says for a task */
+};
+
+/* What follows an attempt of the whole job. */
+struct retry_policy {
+    bool by_class; /* OpenPAI's classes of failures are retried or not whatever max says */
+    int32_t max;   /* so many after failures; -1 = any number, -2 = also after a success */
+};
 
 /* How shell text is run, as the dialect's own system does it. */
 enum shell_kind {
@@ -112,7 +125,7 @@ struct role {
     struct resources res;
     int32_t grace_s; /* terminationGracePeriodSeconds, -1 = not said */
     enum restart_policy restart;
-    int32_t restart_limit;
+    int32_t restart_limit;          /* so many restarts; RESTART_BY_CLASS: as retry_policy.max */
     const struct node *template_at; /* the residual pod template, verbatim; NULL if there is none */
     const struct node *replicas_at; /* for messages, or NULL */
     const struct env_entry *env_from; /* whole secrets and config maps: name is the prefix or "" */
@@ -168,6 +181,9 @@ struct job_spec {
     /* The values of the file's own secrets, NULL-terminated, or NULL: to be masked wherever text of
      * the job is shown. */
     const char *const *secret_texts;
+
+    struct retry_policy retry;
+    int64_t deadline_s; /* the job fails when its commands have run for so long; 0 = never */
 
     bool clean_up_workers;
     bool debug, pause;                      /* enabled */
