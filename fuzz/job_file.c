@@ -47,7 +47,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void check_env(struct arena *a, const struct plan *plan, uint32_t process)
 {
     const struct env_value *v;
-    size_t n = plan_env(a, plan, process, true, &v);
+    size_t n = plan_env(a, plan, process, FIRST_START, true, &v);
 
     for (size_t i = 0; i < n; i++)
         MUST(v[i].name[0] && !strchr(v[i].name, '=') && v[i].value);

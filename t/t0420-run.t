@@ -145,8 +145,6 @@ t9k() # TEXT: the example with one line more
 }
 t9k '\n  runMode: {debug: {enabled: true}}'
 refused "debug" "runMode.debug.enabled" "$WORK/t9k.yaml"
-t9k '\n  runMode: {pause: {enabled: true}}'
-refused "pause" "runMode.pause.enabled" "$WORK/t9k.yaml"
 sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: vault, key: token}}}]/' \
     "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
 refused "secret" "TOKEN: the secret vault, key token is not given: --secrets DIR" "$WORK/t9k.yaml"

@@ -43,7 +43,8 @@
 #define LIMIT_TAIL_BYTES (16 * 1024) /* bytes read back for those lines */
 #define LIMIT_TREE_DEPTH 256         /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50           /* run directories kept */
-#define LIMIT_ERR_TEXT 1024          /* text of a struct err */
+#define LIMIT_ATTEMPTS 100  /* attempts of a job that are kept; then the first and the last */
+#define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
 #define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */

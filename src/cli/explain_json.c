@@ -68,7 +68,7 @@ static void write_process(struct json *j, const struct plan *plan, const struct 
     auto_arena struct arena *a = arena_new();
     const struct replica *rp = &plan->replicas[p->replica];
     const struct env_value *env;
-    size_t n_env = plan_env(a, plan, p->id, true, &env);
+    size_t n_env = plan_env(a, plan, p->id, FIRST_START, true, &env);
 
     json_object(j);
     json_kv_str(j, "replica", rp->name);

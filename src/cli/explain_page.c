@@ -142,7 +142,7 @@ static void show_all(FILE *out, struct arena *a, const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_processes; i++) {
         const struct env_value *env;
-        size_t n = plan_env(a, plan, i, true, &env);
+        size_t n = plan_env(a, plan, i, FIRST_START, true, &env);
 
         show_command(out, plan, &plan->processes[i]);
         for (size_t k = 0; k < n; k++)
@@ -164,7 +164,7 @@ static void show_first_ones(FILE *out, struct arena *a, const struct plan *plan)
         if (plan->replicas[p->replica].index != 0 || p->slot != 0)
             continue;
 
-        size_t n = plan_env(a, plan, i, true, &env);
+        size_t n = plan_env(a, plan, i, FIRST_START, true, &env);
 
         show_command(out, plan, p);
         if (n_first)

@@ -149,24 +149,21 @@ static int check_runnable(const struct job_spec *spec)
                    spec->file, spec->debug_at->pos.line);
         return EXIT_MUSTER;
     }
-    if (spec->pause) {
-        tell_error("%s:%u: runMode.pause.enabled is true: a paused job cannot be run yet; set it "
-                   "to false to run the job",
-                   spec->file, spec->pause_at->pos.line);
-        return EXIT_MUSTER;
-    }
     return 0;
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *cause_log(const struct job *job)
+static const char *cause_log(const struct job *job, char name[PLAN_LOG_NAME])
 {
     const struct cause *c = &job->cause;
 
     if (c->launch >= 0)
         return job->launches[c->launch].ranks[c->rank].log;
-    return c->process >= 0 ? job->plan->processes[c->process].log : NULL;
+    if (c->process < 0)
+        return NULL;
+    return plan_log_name(&job->plan->processes[c->process], job_start(job, (uint32_t)c->process),
+                         name);
 }
 
 static int write_report(const char *path, int run_fd, const struct job *job,
@@ -186,7 +183,8 @@ static int tell(const struct run_options *o, const struct rundir *rd, const stru
 {
     struct err e;
     auto_strvec struct strvec tail = STRVEC_INIT;
-    const char *log = cause_log(job);
+    char name[PLAN_LOG_NAME];
+    const char *log = cause_log(job, name);
 
     if (log && *log)
         mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));

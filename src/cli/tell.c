@@ -124,6 +124,10 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
 
     if (particulars)
         strbuf_addstr(&text, outcome_name(job->outcome));
+    if (particulars && job->retries > 0)
+        strbuf_addf(&text, " after %u attempts", job->retries + 1);
+    if (particulars)
+        verdict_restarts(job, &text);
     else
         verdict_sentence(job, &text);
     (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), job->plan->spec->name, text.buf,

@@ -17,6 +17,7 @@ struct mpi_v1alpha1_spec { /* counts are 0 if absent */
     int32_t gpus, gpus_per_node;
     int32_t units, units_per_node;
     int32_t replicas, slots;
+    int32_t backoff_limit, deadline;
     const char *resource; /* processingResourceType */
     const struct pod_template *template_;
 };

@@ -30,8 +30,8 @@ static const struct bind_field spec_fields[] = {
      .table = &pod_template_table,
      AT(template_)},
     {.key = "launcherOnMaster", .kind = BIND_NOTED},
-    {.key = "backoffLimit", .kind = BIND_NOTED, .why = "has no effect: nothing is tried again"},
-    {.key = "activeDeadlineSeconds", .kind = BIND_NOTED},
+    {.key = "backoffLimit", .kind = BIND_INT, .min = 0, .max = INT32_MAX, AT(backoff_limit)},
+    {.key = "activeDeadlineSeconds", .kind = BIND_INT, .min = 1, .max = INT32_MAX, AT(deadline)},
 };
 static const struct bind_table spec_table =
     BIND_TABLE_LENIENT("spec", struct mpi_v1alpha1_spec, spec_fields);
@@ -216,6 +216,15 @@ static void lower_launcher(struct lowering *l, const struct pod_container *c)
         launcher->args = c->args;
 }
 
+/* The launcher is a Job of Kubernetes, which starts it again after a failure, six times unless the file
+ * says otherwise. Nobody who tries a file here waits for that: only what the file says is done. */
+static void lower_limits(struct lowering *l)
+{
+    l->roles[LAUNCHER].restart = RESTART_ON_FAILURE;
+    l->roles[LAUNCHER].restart_limit = l->in->backoff_limit;
+    l->out->deadline_s = l->in->deadline;
+}
+
 static void lower_spec(struct lowering *l)
 {
     const struct pod_template *t = l->in->template_;
@@ -242,6 +251,7 @@ static void lower_spec(struct lowering *l)
         bind_missing(&l->b, t->at, "template", "spec", NULL);
     }
     lower_counts(l, c);
+    lower_limits(l);
 }
 
 /* --- the document --------------------------------------------------------------------------- */

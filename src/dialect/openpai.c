@@ -223,8 +223,3 @@ void pai_warn_rdma(const struct binder *b, const struct node *at, const char *ke
     diag_at(b->ds, at, "W0304", NULL, "`%s`: there is no RDMA here, the job communicates by TCP",
             key);
 }
-
-void pai_note_retry(const struct binder *b, const struct node *at, const char *key)
-{
-    diag_at(b->ds, at, "N0320", NULL, "`%s`: a job that fails is not retried here", key);
-}

@@ -59,8 +59,7 @@ void pai_set_ports(struct arena *a, struct role *role, const struct port_request
 void pai_start_sleep(const struct binder *b, const struct read_options *opts, const struct node *at,
                      const char **text, const char **secret);
 
-/* The two wishes that cannot be met here. */
+/* A wish that cannot be met here. */
 void pai_warn_rdma(const struct binder *b, const struct node *at, const char *key);
-void pai_note_retry(const struct binder *b, const struct node *at, const char *key);
 
 #endif

@@ -312,8 +312,8 @@ static void lower_job(struct lowering *l)
     if (in->name)
         pai_check_name(&l->b, l->out->name_at, "jobName", in->name, "-._", false);
     l->out->queue = given(in->virtual_cluster) ? in->virtual_cluster : "default";
-    if (number(l, "retryCount", in->retries, -2, INT32_MAX, 0) != 0)
-        pai_note_retry(&l->b, node_label(in->retries), "retryCount");
+    l->out->retry = (struct retry_policy){
+        .by_class = true, .max = number(l, "retryCount", in->retries, -2, INT32_MAX, 0)};
     number(l, "killAllOnCompletedTaskNumber", in->kill_all, INT32_MIN, INT32_MAX, 0);
     if (in->kill_all)
         diag_at(l->b.ds, node_label(in->kill_all), "W0301",

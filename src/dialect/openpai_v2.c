@@ -50,8 +50,8 @@ static void lower_head(struct lowering *l)
     l->out->name_at = node_get(in->at, "name");
     if (in->name)
         pai_check_name(&l->b, l->out->name_at, "name", in->name, "_-", false);
-    if (number(l, "jobRetryCount", in->retries, 0, 0) > 0)
-        pai_note_retry(&l->b, node_label(in->retries), "jobRetryCount");
+    l->out->retry = (struct retry_policy){.by_class = true,
+                                          .max = number(l, "jobRetryCount", in->retries, 0, 0)};
     if (in->parameters && in->parameters->type != NODE_MAP)
         bind_type_error(&l->b, "parameters", "a mapping", NULL, in->parameters);
 }
@@ -126,6 +126,20 @@ static int32_t completion(struct lowering *l, const char *key, const struct node
                 "`%s` %d is never reached: the role has %d instance%s", key, n, instances,
                 instances == 1 ? "" : "s");
     return n == 0 ? def : n < 0 ? -1 : n;
+}
+
+/* A task of a gang is never retried alone. */
+static void lower_task_retry(struct lowering *l, const struct node *at, struct role *role)
+{
+    int32_t n = number(l, "taskRetryCount", at, INT32_MIN, 0);
+
+    if (!l->out->gang) {
+        role->restart = RESTART_BY_CLASS;
+        role->restart_limit = n;
+    } else if (n != 0) {
+        diag_at(l->b.ds, node_label(at), "N0320", "`jobRetryCount` retries the whole job",
+                "`taskRetryCount` has no effect: a task of a gang is not retried alone");
+    }
 }
 
 static void lower_ports(struct lowering *l, const struct node *map, struct role *role)
@@ -215,8 +229,7 @@ static void lower_role(struct lowering *l, const struct pair *p, struct role *ro
     role->min_succeeded = completion(l, "minSucceededInstances",
                                      in->completion ? in->completion->min_succeeded : NULL,
                                      role->replicas, role->replicas);
-    if (number(l, "taskRetryCount", in->task_retries, INT32_MIN, 0) != 0)
-        pai_note_retry(&l->b, node_label(in->task_retries), "taskRetryCount");
+    lower_task_retry(l, in->task_retries, role);
     lower_resources(l, in, role);
     lower_references(l, in, role);
     role->command_at = node_get(in->at, "commands");

@@ -300,8 +300,12 @@ static void lower_restart(struct lowering *l, const struct node *at, struct role
             role->restart = (enum restart_policy)i;
     }
     role->restart_limit = restart->limit;
-    if (role->restart != RESTART_NEVER)
-        diag_at(l->b.ds, at, "N0301", NULL, "replicas are not restarted in a local run");
+    if (role->restart != RESTART_NEVER && role->kind == ROLE_HOST)
+        diag_at(l->b.ds, at, "N0301", NULL,
+                "has no effect here: a worker only waits for mpirun, nothing of it ends");
+    else if (role->restart != RESTART_NEVER && role->restart_limit == 0)
+        diag_at(l->b.ds, at, "N0301", "`limit` says how often",
+                "has no effect: its `limit` is 0, the launcher is not restarted");
 }
 
 static int role_index(const char *type)

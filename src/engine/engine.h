@@ -13,10 +13,12 @@ struct engine;
 
 struct engine_ops {
     const char *name;
-    void (*open)(struct engine *en, uint32_t replica); /* make it; it runs no command yet */
-    void (*start)(struct engine *en, uint32_t process);
+    /* make it, in this attempt; it runs no command yet */
+    void (*open)(struct engine *en, uint32_t replica, uint32_t attempt);
+    void (*start)(struct engine *en, uint32_t process, struct start start);
     void (*signal)(struct engine *en, int sig); /* to every command and rank that lives */
     void (*kill)(struct engine *en);            /* SIGKILL for everything of the job */
+    void (*clear)(struct engine *en);           /* end all of the attempt; another may follow */
     void (*release)(struct engine *en);         /* end what is left, then client->released */
     void (*free)(struct engine *en);            /* the loop must turn once more afterwards */
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "job/job.h"
+#include "job/attempt.h"
 
 static bool has_counts(const struct job_spec *spec)
 {
@@ -23,14 +23,15 @@ struct job *job_new(const struct plan *plan, const struct job_rules *rules)
 
     job->counted = has_counts(plan->spec);
     job->gated = plan->spec->gang && plan->launcher < 0 && plan->n_replicas > 1;
-    if (job->gated)
-        job->gates = xcalloc(plan->n_replicas, sizeof(*job->gates));
     job->plan = plan;
     job->rules = *rules;
-    job->procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs));
-    job->n_pending = plan->n_processes;
-    job->first_failed = -1;
-    job->stop_replica = -1;
+    job->attempt = 1;
+    job->free_replica = -1;
+    attempt_reset(job, 0);
+    if (plan->spec->pause) {
+        job->pause_wanted = true;
+        job->phase = JOB_PAUSED;
+    }
     return job;
 }
 
@@ -38,14 +39,10 @@ void job_free(struct job *job)
 {
     if (!job)
         return;
-    for (uint32_t l = 0; l < job->n_launches; l++) {
-        for (uint32_t r = 0; r < job->launches[l].size; r++)
-            free(job->launches[l].ranks[r].log);
-        free(job->launches[l].ranks);
-    }
-    free(job->launches);
-    free(job->gates);
-    free(job->procs);
+    for (uint32_t i = 0; i < job->n_past; i++)
+        attempt_release(&job->past[i]);
+    free(job->past);
+    attempt_release(job);
     free(job);
 }
 
@@ -59,9 +56,8 @@ static void proc_move(struct job *job, uint32_t process, enum proc_state to)
 {
     struct proc *p = &job->procs[process];
     uint32_t *const counts[] = {
-        [PROC_PENDING] = &job->n_pending,
-        [PROC_STARTING] = &job->n_starting,
-        [PROC_RUNNING] = &job->n_running,
+        [PROC_PENDING] = &job->n_pending,   [PROC_BACKOFF] = &job->n_backoff,
+        [PROC_STARTING] = &job->n_starting, [PROC_RUNNING] = &job->n_running,
         [PROC_ENDED] = &job->n_ended,
     };
 
@@ -77,12 +73,51 @@ static void apply_proc_end(struct job *job, const struct event *e)
     p->end = e->end;
     p->end.at = e->at;
     p->stop_asked = job->stop != STOP_NONE;
-    proc_move(job, e->process, PROC_ENDED);
     job_activity(job, e->at);
+    struct retry again = job_restart(job, e->process);
+    if (again.again) {
+        p->restart_at = e->at + again.delay_ms * NS_PER_MS;
+        p->restarts_counted += again.counted;
+        p->restarts_free = again.counted ? 0 : p->restarts_free + 1;
+        proc_move(job, e->process, PROC_BACKOFF);
+        return;
+    }
+    proc_move(job, e->process, PROC_ENDED);
     if (p->stop_asked || ending_ok(&p->end))
         return;
     if (job->first_failed < 0 || e->at < job->procs[job->first_failed].end.at)
         job->first_failed = (int32_t)e->process;
+}
+
+static void apply_restart(struct job *job, uint32_t process)
+{
+    struct proc *p = &job->procs[process];
+
+    p->restarts++;
+    p->end = (struct ending){0};
+    proc_move(job, process, PROC_STARTING);
+    if ((int32_t)process == job->plan->launcher)
+        job->launch_base = job->n_launches;
+}
+
+static void apply_started(struct job *job, const struct event *e)
+{
+    const struct process *p = &job->plan->processes[e->process];
+
+    job->procs[e->process].started = e->at;
+    proc_move(job, e->process, PROC_RUNNING);
+    if ((p->argv || p->shell) && job->deadline_from == 0)
+        job->deadline_from = e->at;
+}
+
+/* What waits to be started again does so no longer. */
+static void end_backoffs(struct job *job)
+{
+    for (uint32_t i = 0; job->n_backoff > 0 && i < job->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_BACKOFF) {
+            job->procs[i].stop_asked = true;
+            proc_move(job, i, PROC_ENDED);
+        }
 }
 
 static void apply_gate(struct job *job, uint32_t replica, enum gate_state to)
@@ -159,6 +194,7 @@ static void apply_rank_exited(struct job *job, const struct event *e)
 static void apply_lost(struct job *job, const struct event *e)
 {
     job->lost = true;
+    end_backoffs(job);
     if (job->stop == STOP_NONE) {
         job->stop = STOP_LOST;
         job->stop_at = e->at;
@@ -189,40 +225,48 @@ static void apply_stop(struct job *job, const struct event *e)
         job->stop = e->stop;
         job->stop_replica = e->stop_replica;
         job->stop_at = e->at;
+        end_backoffs(job);
     }
     job->phase = JOB_STOPPING;
 }
 
-static void apply_ended(struct job *job, const struct event *e)
+/* A pause that is asked to be the end: for whatever the pause has stopped, nothing changes. */
+static void apply_cancel(struct job *job, const struct event *e)
 {
-    job->phase = JOB_ENDED;
-    job->ended = e->at;
-    job->cause = job_cause(job);
-    job->exit_code = job->cause.exit_code;
-    job->outcome = job->cause.kind == CAUSE_NONE        ? OUTCOME_SUCCEEDED
-                   : job->cause.kind == CAUSE_CANCELLED ? OUTCOME_CANCELLED
-                                                        : OUTCOME_FAILED;
+    job->cancel_again = job->cancel_signal != 0;
+    if (job->cancel_again)
+        return;
+    job->cancel_signal = e->signal;
+    if (job->phase == JOB_PAUSED)
+        job->stop_at = e->at;
+    if (job->phase == JOB_PAUSED || job->stop == STOP_PAUSE)
+        job->stop = STOP_CANCEL;
 }
 
 void job_apply(struct job *job, const struct event *e)
 {
     switch (e->type) {
     case EVENT_CREATED:
-        job->created = e->at;
+        job->created = job->begin_at = e->at;
+        job->random = e->random;
         job_activity(job, e->at);
         break;
     case EVENT_OPEN:
+        job->begun = true;
         apply_gate(job, e->replica, GATE_ASKED);
         break;
     case EVENT_OPENED:
         apply_gate(job, e->replica, GATE_UP);
         break;
     case EVENT_START:
+        job->begun = true;
         proc_move(job, e->process, PROC_STARTING);
         break;
+    case EVENT_RESTART:
+        apply_restart(job, e->process);
+        break;
     case EVENT_STARTED:
-        job->procs[e->process].started = e->at;
-        proc_move(job, e->process, PROC_RUNNING);
+        apply_started(job, e);
         note_running(job, e->at);
         break;
     case EVENT_START_FAILED:
@@ -237,9 +281,19 @@ void job_apply(struct job *job, const struct event *e)
         apply_rank_exited(job, e);
         break;
     case EVENT_CANCEL:
-        job->cancel_again = job->cancel_signal != 0;
-        if (!job->cancel_again)
-            job->cancel_signal = e->signal;
+        apply_cancel(job, e);
+        break;
+    case EVENT_PAUSE:
+        job->pause_wanted = true;
+        break;
+    case EVENT_PAUSED:
+        attempt_pause(job, e);
+        break;
+    case EVENT_RESUME:
+        job->pause_wanted = false;
+        break;
+    case EVENT_ATTEMPT:
+        attempt_begin(job, e);
         break;
     case EVENT_LOST:
         apply_lost(job, e);
@@ -253,7 +307,7 @@ void job_apply(struct job *job, const struct event *e)
         job->kill_at = e->at;
         break;
     case EVENT_ENDED:
-        apply_ended(job, e);
+        attempt_judge(job, e->at);
         break;
     }
 }

@@ -74,7 +74,7 @@ static struct cause of_process(const struct job *job, uint32_t process)
 
     /* mpirun refuses a program that is not there before any rank exists, with a code of its own; with
      * --enable-recovery that code is 0 */
-    if ((int32_t)process == job->plan->launcher && e.code >= 0 && job->n_launches == 0 &&
+    if ((int32_t)process == job->plan->launcher && e.code >= 0 && !job_last_launch(job) &&
         job->plan->facts->program_errno) {
         e.exec_errno = job->plan->facts->program_errno;
         (void)snprintf(e.exec_what, sizeof(e.exec_what), "exec");
@@ -139,7 +139,7 @@ static bool nothing_ran(const struct job *job)
     const struct proc *launcher = caller_of_mpirun(job);
 
     return job->plan->launcher >= 0 && launcher->state == PROC_ENDED && ending_ok(&launcher->end) &&
-           job->n_launches == 0 && job->plan->facts->program_errno && !job->rules.trust_launcher;
+           !job_last_launch(job) && job->plan->facts->program_errno && !job->rules.trust_launcher;
 }
 
 static struct cause of_failed_rank(const struct job *job)
@@ -165,6 +165,8 @@ struct cause job_cause(const struct job *job)
         return job_level(CAUSE_CANCELLED, job->stop_at, 128 + job->cancel_signal);
     case STOP_LOST:
         return job_level(CAUSE_LOST, job->stop_at, 125);
+    case STOP_DEADLINE:
+        return job_level(CAUSE_DEADLINE, job->stop_at, 124);
     case STOP_NOT_READY:
         c = job_level(CAUSE_NOT_READY, job->stop_at, 125);
         c.replica = job->stop_replica;
@@ -250,6 +252,8 @@ static void replica_add_process(const struct job *job, uint32_t process, struct 
         [OUTCOME_STOPPED] = 2, [OUTCOME_NEVER_STARTED] = 3, [OUTCOME_FAILED] = 4,
     };
 
+    if (p->restarts > v->restarts)
+        v->restarts = p->restarts;
     if (p->started && (v->started == 0 || p->started < v->started))
         v->started = p->started;
     if (p->state == PROC_ENDED && p->end.at > v->ended)

@@ -2,6 +2,7 @@
  *
  * Everything here is a question to the state and the time. A job passes through
  *     pending -> running -> (stopping -> (killing)) -> ended
+ * and at its last step, instead of ending, back to pending (another attempt) or to a pause,
  * and ends as soon as no command and no rank of it lives: waiting MPI workers have no process of
  * their own and go with the job.
  */
@@ -61,12 +62,34 @@ static void decide_starts(const struct job *job, const struct live *live, ns_t n
 {
     bool gate_open = !has_gate(job) || live->not_up < 0;
 
+    if (now < job->begin_at)
+        return;
+
     for (uint32_t i = 0; job->gated && !gate_open && i < job->plan->n_replicas; i++)
         if (job->gates[i] == GATE_CLOSED)
             events_add(out, &(struct event){.type = EVENT_OPEN, .at = now, .replica = i});
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
         if (job->procs[i].state == PROC_PENDING && (gate_open || waits(job, i)))
             events_add(out, &(struct event){.type = EVENT_START, .at = now, .process = i});
+}
+
+/* When a process that has ended is to be started again. A launcher waits for the ranks of its last
+ * mpirun to be gone, but no longer than they would be given to end. */
+static ns_t restart_time(const struct job *job, const struct live *live, uint32_t process)
+{
+    ns_t at = job->procs[process].restart_at;
+
+    if ((int32_t)process == job->plan->launcher && live->ranks > 0)
+        at += job->rules.grace_ms * NS_PER_MS;
+    return at;
+}
+
+static void decide_restarts(const struct job *job, const struct live *live, ns_t now,
+                            struct events *out)
+{
+    for (uint32_t i = 0; job->n_backoff > 0 && i < job->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_BACKOFF && now >= restart_time(job, live, i))
+            events_add(out, &(struct event){.type = EVENT_RESTART, .at = now, .process = i});
 }
 
 /* When does an MPI job count as stalled? 0 = not in sight.
@@ -92,7 +115,7 @@ static ns_t gate_deadline(const struct job *job, const struct live *live)
 {
     if (!has_gate(job) || live->not_up < 0)
         return 0;
-    return job->created + job->rules.start_timeout_ms * NS_PER_MS;
+    return job->begin_at + job->rules.start_timeout_ms * NS_PER_MS;
 }
 
 static ns_t stop_deadline(const struct job *job)
@@ -103,6 +126,13 @@ static ns_t stop_deadline(const struct job *job)
 static ns_t kill_deadline(const struct job *job)
 {
     return job->kill_at + LIMIT_KILL_WAIT_MS * NS_PER_MS;
+}
+
+ns_t job_deadline(const struct job *job)
+{
+    int64_t s = job->plan->spec->deadline_s;
+
+    return s > 0 && job->deadline_from ? job->deadline_from + s * NS_PER_S : 0;
 }
 
 static bool due(ns_t deadline, ns_t now)
@@ -118,6 +148,10 @@ static enum stop_reason stop_wanted(const struct job *job, const struct live *li
         return t.outcome == OUTCOME_FAILED ? STOP_FAILURE : STOP_COMPLETED;
     if (job->cancel_signal)
         return STOP_CANCEL;
+    if (due(job_deadline(job), now))
+        return STOP_DEADLINE;
+    if (job->pause_wanted)
+        return STOP_PAUSE;
     if (due(gate_deadline(job, live), now))
         return STOP_NOT_READY;
     if (due(stall_deadline(job), now))
@@ -129,24 +163,58 @@ static bool all_ended(const struct job *job, const struct live *live)
 {
     if (live->commands > 0)
         return false;
-    return job->stop != STOP_NONE || job->n_pending == 0;
+    return job->stop != STOP_NONE || job->n_pending + job->n_backoff == 0;
+}
+
+/* The attempt is over: what follows it? Where a process lives that cannot be killed, nothing that
+ * would start it a second time. */
+static void decide_next(const struct job *job, bool all_gone, ns_t now, struct events *out)
+{
+    struct event next = {.type = EVENT_ENDED, .at = now};
+    struct retry again = all_gone ? job_retry(job) : (struct retry){0};
+
+    if (job->stop == STOP_PAUSE) {
+        next.type = EVENT_PAUSED;
+    } else if (again.again) {
+        next = (struct event){.type = EVENT_ATTEMPT,
+                              .at = now,
+                              .attempt = job->attempt + 1,
+                              .begin_at = now + again.delay_ms * NS_PER_MS,
+                              .counted = again.counted,
+                              .retry = true};
+    }
+    events_add(out, &next);
+}
+
+static void decide_paused(const struct job *job, ns_t now, struct events *out)
+{
+    if (job->cancel_signal)
+        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+    else if (!job->pause_wanted)
+        events_add(out,
+                   &(struct event){
+                       .type = EVENT_ATTEMPT, .at = now, .attempt = job->attempt, .begin_at = now});
 }
 
 void job_decide(const struct job *job, ns_t now, struct events *out)
 {
     if (job->phase == JOB_ENDED)
         return;
+    if (job->phase == JOB_PAUSED) {
+        decide_paused(job, now, out);
+        return;
+    }
 
     struct live live = count_live(job);
     bool over = all_ended(job, &live);
 
     if (over && (live.ranks == 0 || (job->phase == JOB_KILLING && due(kill_deadline(job), now)))) {
-        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+        decide_next(job, live.ranks == 0, now, out);
         return;
     }
     if (job->phase == JOB_KILLING) {
         if (due(kill_deadline(job), now))
-            events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+            decide_next(job, false, now, out);
         return;
     }
     if (job->stop == STOP_NONE) {
@@ -158,10 +226,12 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
         };
         if (stop.stop == STOP_NOT_READY)
             stop.stop_replica = live.not_up;
-        if (stop.stop != STOP_NONE)
+        if (stop.stop != STOP_NONE) {
             events_add(out, &stop);
-        else
+        } else {
             decide_starts(job, &live, now, out);
+            decide_restarts(job, &live, now, out);
+        }
         return;
     }
     if (job->cancel_again || due(stop_deadline(job), now))
@@ -175,7 +245,7 @@ static ns_t earlier(ns_t a, ns_t b)
 
 ns_t job_wake(const struct job *job)
 {
-    if (job->phase == JOB_ENDED)
+    if (job->phase == JOB_ENDED || job->phase == JOB_PAUSED)
         return 0;
     if (job->phase == JOB_KILLING)
         return kill_deadline(job);
@@ -183,5 +253,12 @@ ns_t job_wake(const struct job *job)
         return stop_deadline(job);
 
     struct live live = count_live(job);
-    return earlier(gate_deadline(job, &live), stall_deadline(job));
+    ns_t at = earlier(gate_deadline(job, &live), stall_deadline(job));
+    at = earlier(at, job_deadline(job));
+    if (!job->begun)
+        at = earlier(at, job->begin_at);
+    for (uint32_t i = 0; job->n_backoff > 0 && i < job->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_BACKOFF)
+            at = earlier(at, restart_time(job, &live, i));
+    return at;
 }

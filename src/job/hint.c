@@ -90,7 +90,7 @@ static bool hint_variable(const struct job *job, const char *line, struct strbuf
 
     if (!name)
         return false;
-    size_t n = plan_env(a, job->plan, process_of_cause(job), true, &env), n_known = 0;
+    size_t n = plan_env(a, job->plan, process_of_cause(job), FIRST_START, true, &env), n_known = 0;
     const char **known = ARENA_ARRAY(a, const char *, n + 1);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(env[i].name, name) == 0)

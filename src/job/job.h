@@ -181,7 +181,7 @@ struct job {
     bool pause_wanted;  /* paused, or to be */
     ns_t paused_at;     /* of the last pause */
     ns_t deadline_from; /* the first start of a command since the last pause; 0 = none yet */
-    uint64_t random;
+    uint32_t random;
     ns_t activity; /* last output or rank ending; not an event, only advances */
 
     struct job *past; /* attempts before this one, oldest first, ended; with none of their own */
@@ -265,7 +265,7 @@ struct event {
     ns_t begin_at;    /* ATTEMPT: nothing of it starts before */
     bool counted;     /* ATTEMPT: it uses up the budget */
     bool retry;       /* ATTEMPT: it follows a failure, not a pause */
-    uint64_t random;  /* CREATED: any number; waiting times are spread by it */
+    uint32_t random;  /* CREATED: any number; waiting times are spread by it */
 };
 
 struct events { /* a batch; logs point to memory that lives until the batch is applied */
@@ -320,6 +320,12 @@ ns_t job_deadline(const struct job *job);
 static inline const struct launch *job_last_launch(const struct job *job)
 {
     return job->n_launches > job->launch_base ? &job->launches[job->n_launches - 1] : NULL;
+}
+
+/* The present start of a process. */
+static inline struct start job_start(const struct job *job, uint32_t process)
+{
+    return (struct start){.attempt = job->attempt, .instance = job->procs[process].restarts + 1};
 }
 
 bool ending_ok(const struct ending *e); /* exit code 0 */

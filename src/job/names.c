@@ -17,9 +17,16 @@ const char *outcome_name(enum outcome o)
 const char *cause_kind_name(enum cause_kind k)
 {
     static const char *const names[] = {
-        [CAUSE_NONE] = "none", [CAUSE_EXIT] = "exit",           [CAUSE_SIGNAL] = "signal",
-        [CAUSE_OOM] = "oom",   [CAUSE_EXEC] = "exec",           [CAUSE_NOT_READY] = "not-ready",
-        [CAUSE_HANG] = "hang", [CAUSE_CANCELLED] = "cancelled", [CAUSE_LOST] = "lost",
+        [CAUSE_NONE] = "none",
+        [CAUSE_DEADLINE] = "deadline",
+        [CAUSE_EXIT] = "exit",
+        [CAUSE_SIGNAL] = "signal",
+        [CAUSE_OOM] = "oom",
+        [CAUSE_EXEC] = "exec",
+        [CAUSE_NOT_READY] = "not-ready",
+        [CAUSE_HANG] = "hang",
+        [CAUSE_CANCELLED] = "cancelled",
+        [CAUSE_LOST] = "lost",
     };
     return names[k];
 }
@@ -28,7 +35,7 @@ const char *job_phase_name(enum job_phase p)
 {
     static const char *const names[] = {
         [JOB_PENDING] = "pending", [JOB_RUNNING] = "running", [JOB_STOPPING] = "stopping",
-        [JOB_KILLING] = "killing", [JOB_ENDED] = "ended",
+        [JOB_KILLING] = "killing", [JOB_PAUSED] = "paused",   [JOB_ENDED] = "ended",
     };
     return names[p];
 }
@@ -50,6 +57,11 @@ const char *event_type_name(enum event_type t)
         [EVENT_STOP] = "stop",
         [EVENT_KILL] = "kill",
         [EVENT_ENDED] = "ended",
+        [EVENT_RESTART] = "restart",
+        [EVENT_ATTEMPT] = "attempt",
+        [EVENT_PAUSE] = "pause",
+        [EVENT_PAUSED] = "paused",
+        [EVENT_RESUME] = "resume",
     };
     return names[t];
 }

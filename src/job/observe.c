@@ -23,7 +23,8 @@ void events_release(struct events *es)
 
 static bool proc_is_new(const struct job *job, const struct observation *o)
 {
-    if (o->process >= job->plan->n_processes)
+    if (o->process >= job->plan->n_processes ||
+        (o->instance && o->instance != job->procs[o->process].restarts + 1))
         return false;
     enum proc_state s = job->procs[o->process].state;
     if (o->kind == OBS_STARTED)
@@ -52,6 +53,8 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
 {
     const struct rank *r = rank_find(job, o);
 
+    if (!job->begun)
+        return false;
     if (o->kind == OBS_RANK_EXITED)
         return r && r->state == PROC_RUNNING;
     if (o->launch == 0 || o->launch > job->n_launches + 1 || o->rank >= LIMIT_PROCESSES ||
@@ -71,9 +74,13 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         [OBS_RANK_EXITED] = EVENT_RANK_EXITED,
         [OBS_CANCEL] = EVENT_CANCEL,
         [OBS_LOST] = EVENT_LOST,
+        [OBS_PAUSE] = EVENT_PAUSE,
+        [OBS_RESUME] = EVENT_RESUME,
     };
     bool fresh = false;
 
+    if (o->attempt && o->attempt != job->attempt)
+        return; /* of an attempt that is over */
     switch (o->kind) {
     case OBS_OPENED:
         fresh = opening_is_new(job, o);
@@ -92,6 +99,12 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         break;
     case OBS_LOST:
         fresh = job->phase != JOB_ENDED && !job->lost;
+        break;
+    case OBS_PAUSE:
+        fresh = job->phase != JOB_ENDED && !job->pause_wanted && !job->cancel_signal;
+        break;
+    case OBS_RESUME:
+        fresh = job->phase != JOB_ENDED && job->pause_wanted && !job->cancel_signal;
         break;
     }
     if (!fresh)

@@ -70,12 +70,16 @@ static void cause(const struct job *job, const struct report_context *ctx, struc
 
 static void replica_logs(const struct job *job, const struct replica *r, struct json *j)
 {
+    char log[PLAN_LOG_NAME];
+
     json_key(j, "logs");
     json_array(j);
     for (uint32_t i = 0; i < r->n_processes; i++) {
         const struct process *p = &job->plan->processes[r->first_process + i];
-        if (*p->log && job->procs[p->id].state != PROC_PENDING)
-            json_str(j, p->log);
+        struct start start = job_start(job, p->id);
+        uint32_t last = job->procs[p->id].state == PROC_PENDING ? 0 : start.instance;
+        for (start.instance = 1; *p->log && start.instance <= last; start.instance++)
+            json_str(j, plan_log_name(p, start, log));
     }
     for (uint32_t n = 0; n < job->n_launches; n++)
         for (uint32_t i = 0; i < job->launches[n].size; i++) {
@@ -99,7 +103,7 @@ static void replicas(const struct job *job, struct json *j)
         json_kv_str(j, "role", r->role->name);
         json_kv_int(j, "index", r->index);
         json_kv_str(j, "host", r->host);
-        json_kv_int(j, "restarts", 0);
+        json_kv_int(j, "restarts", v.restarts);
         json_kv_str(j, "outcome", outcome_name(v.outcome));
         kv_code(j, v.exit_code, v.signal);
         json_kv_str(j, "stopped_because_of",
@@ -131,13 +135,15 @@ static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint3
 static void ranks(const struct job *job, struct json *j)
 {
     const struct launch *l = job_last_launch(job);
+    char log[PLAN_LOG_NAME];
 
     json_array(j);
     for (uint32_t i = 0; i < job->plan->n_processes; i++) {
         const struct process *p = &job->plan->processes[i];
         if (p->rank >= 0)
             rank_row(job, j, (uint32_t)p->rank, p->replica, job_proc_outcome(job, i),
-                     &job->procs[i].end, job->procs[i].started, p->log);
+                     &job->procs[i].end, job->procs[i].started,
+                     plan_log_name(p, job_start(job, i), log));
     }
     for (uint32_t i = 0; l && i < l->size; i++)
         if (l->ranks[i].state != PROC_PENDING)
@@ -165,6 +171,35 @@ static void status(const struct job *job, struct json *j)
     json_object(j);
     json_kv_str(j, "phase",
                 job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_phase_name(job->phase));
+    json_end(j);
+}
+
+static void attempt(const struct job *job, const struct report_context *ctx, struct json *j)
+{
+    json_object(j);
+    json_kv_int(j, "number", job->attempt);
+    json_kv_str(j, "outcome", outcome_name(job->outcome));
+    json_key(j, "cause");
+    cause(job, ctx, j);
+    kv_time(j, "started", job->begin_at);
+    kv_time(j, "ended", job->ended);
+    json_key(j, "replicas");
+    replicas(job, j);
+    json_key(j, "ranks");
+    ranks(job, j);
+    json_end(j);
+}
+
+/* An attempt that was over before anything of it began is none. */
+static void attempts(const struct job *job, const struct report_context *ctx, struct json *j)
+{
+    const struct report_context without_tail = {.engine = ctx->engine};
+
+    json_array(j);
+    for (uint32_t i = 0; i < job->n_past; i++)
+        attempt(&job->past[i], &without_tail, j);
+    if (job->begun || job->n_past == 0)
+        attempt(job, ctx, j);
     json_end(j);
 }
 
@@ -197,19 +232,6 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     json_key(j, "status");
     status(job, j);
     json_key(j, "attempts");
-    json_array(j);
-    json_object(j);
-    json_kv_int(j, "number", 1);
-    json_kv_str(j, "outcome", outcome_name(job->outcome));
-    json_key(j, "cause");
-    cause(job, ctx, j);
-    kv_time(j, "started", job->created);
-    kv_time(j, "ended", job->ended);
-    json_key(j, "replicas");
-    replicas(job, j);
-    json_key(j, "ranks");
-    ranks(job, j);
-    json_end(j);
-    json_end(j);
+    attempts(job, ctx, j);
     json_end(j);
 }

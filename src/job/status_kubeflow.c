@@ -8,6 +8,7 @@
 static const char *launcher_status(const struct proc *launcher)
 {
     switch (launcher->state) {
+    case PROC_BACKOFF:
     case PROC_RUNNING:
         return "Active";
     case PROC_ENDED:

@@ -2,7 +2,7 @@
  *
  * Exit codes are the commands' own: OpenPAI's table of causes, which it finds by looking through the
  * log, is not applied. Negative ones are those of its controller: what was stopped has -220, what was
- * cancelled -210. There are no retries here, and no virtual cluster, user or GPUs to tell of.
+ * cancelled -210. There is no virtual cluster, user or GPU to tell of.
  */
 #include "base/arena.h"
 #include "base/strbuf.h"
@@ -12,6 +12,7 @@ enum { /* codes of OpenPAI's own */
        PAI_STOP_REQUESTED = -210,
        PAI_ATTEMPT_COMPLETED = -220,
        PAI_NODE_LOST = -1001,
+       PAI_DEADLINE = -1004,
        PAI_OUT_OF_MEMORY = -1200,
        PAI_GANG_TIMEOUT = 251,
 };
@@ -47,6 +48,8 @@ static int code_of_cause(const struct cause *c)
         return PAI_STOP_REQUESTED;
     case CAUSE_LOST:
         return PAI_NODE_LOST;
+    case CAUSE_DEADLINE:
+        return PAI_DEADLINE;
     case CAUSE_NOT_READY:
         return PAI_GANG_TIMEOUT;
     case CAUSE_OOM:
@@ -87,6 +90,7 @@ static const char *exit_type(int code)
         {0, 0, "USER_SUCCESS"},
         {PAI_ATTEMPT_COMPLETED, PAI_STOP_REQUESTED, "USER_STOP"},
         {PAI_NODE_LOST, PAI_NODE_LOST, "PLATFORM_FAILURE"},
+        {PAI_DEADLINE, PAI_DEADLINE, "USER_STOP"},
         {PAI_OUT_OF_MEMORY, PAI_OUT_OF_MEMORY, "USER_FAILURE"},
         {130, 131, "PLATFORM_FAILURE"},
         {132, 132, "USER_FAILURE"},
@@ -148,6 +152,7 @@ static void task(const struct job *job, const struct replica *r, struct arena *a
     struct replica_view v = job_replica(job, r->id);
     const struct process *p = &job->plan->processes[r->first_process];
     const char *state = task_state(job, &v);
+    char log[PLAN_LOG_NAME];
 
     json_object(j);
     json_kv_int(j, "taskIndex", r->index);
@@ -161,17 +166,18 @@ static void task(const struct job *job, const struct replica *r, struct arena *a
     json_end(j);
     json_kv_null(j, "containerGpus");
     json_kv_str(j, "containerLog",
-                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir, p->log)
+                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir,
+                                         plan_log_name(p, job_start(job, p->id), log))
                           : NULL);
     kv_task_code(job, &v, j);
-    json_kv_int(j, "retries", 0);
+    json_kv_int(j, "retries", v.restarts);
     if (version(job) >= 2) {
         json_kv_str(j, "containerNodeName", r->host);
-        json_kv_int(j, "accountableRetries", 0);
+        json_kv_int(j, "accountableRetries", job->procs[r->first_process].restarts_counted);
         kv_ms(j, "createdTime", job->created);
         kv_ms(j, "launchedTime", v.started);
         kv_ms(j, "completedTime", v.ended);
-        json_kv_int(j, "attemptId", 0);
+        json_kv_int(j, "attemptId", v.restarts);
         json_kv_str(j, "attemptState", state);
     }
     json_end(j);
@@ -223,12 +229,13 @@ static void trigger(const struct job *job, struct json *j)
         json_kv_null(j, "appExitTriggerTaskIndex");
 }
 
-static void retry_details(struct json *j)
+/* The user's are those that the job's own number pays for, the platform's those that nobody does. */
+static void retry_details(const struct job *job, struct json *j)
 {
     json_key(j, "retryDetails");
     json_object(j);
-    json_kv_int(j, "user", 0);
-    json_kv_int(j, "platform", 0);
+    json_kv_int(j, "user", job->retries_counted);
+    json_kv_int(j, "platform", job->retries - job->retries_counted);
     json_kv_int(j, "resource", 0);
     json_end(j);
 }
@@ -238,9 +245,9 @@ static void summary(const struct job *job, struct json *j)
 {
     json_kv_str(j, "state", job_state(job));
     json_kv_str(j, "executionType", job->stop == STOP_CANCEL ? "STOP" : "START");
-    json_kv_int(j, "retries", 0);
+    json_kv_int(j, "retries", job->retries);
     if (version(job) >= 2)
-        retry_details(j);
+        retry_details(job, j);
     kv_ms(j, "createdTime", job->created);
     kv_ms(j, "launchedTime", job->running_at);
     kv_ms(j, "completedTime", job->ended);
@@ -263,7 +270,7 @@ void status_openpai(const struct job *job, struct json *j)
     json_object(j);
     summary(job, j);
     if (version(job) >= 2) {
-        json_kv_int(j, "attemptId", 0);
+        json_kv_int(j, "attemptId", job->retries);
         json_kv_str(j, "attemptState", job_state(job));
     }
     json_kv_str(j, "appId", job->plan->facts->run_id);

@@ -44,7 +44,8 @@ static enum pod_phase pod_phase(const struct job *job, uint32_t replica,
 
     switch (v->state) {
     case PROC_PENDING:
-        return POD_PENDING;
+        return job->phase == JOB_PAUSED && job->n_past > 0 ? POD_DELETED : POD_PENDING;
+    case PROC_BACKOFF:
     case PROC_STARTING:
         return POD_CREATING;
     default:
@@ -136,6 +137,11 @@ static void conditions(const struct job *job, struct json *j)
     if (ended) {
         condition(j, "Completed", true, job->ended, why, words);
         condition(j, "Failed", failed, job->ended, why, words);
+    } else if (job->phase == JOB_PAUSED) {
+        condition(j, "Paused", true, job->paused_at ? job->paused_at : job->created,
+                  "PauseRequested", "The job is paused.");
+    } else if (job->paused_at || job->resumed) {
+        condition(j, "Paused", false, job->begin_at, "Resumed", "The job has been resumed.");
     }
     json_end(j);
 }
@@ -155,6 +161,16 @@ static void container(const struct job *job, const struct replica_view *v, enum 
     json_end(j);
 }
 
+static uint32_t role_restarts(const struct job *job, size_t role)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++)
+        if (job->plan->replicas[i].role_index == role)
+            n += job_replica(job, i).restarts;
+    return n;
+}
+
 static void tasks(const struct job *job, struct json *j, uint32_t counts[POD_PHASES])
 {
     const struct job_spec *spec = job->plan->spec;
@@ -165,7 +181,7 @@ static void tasks(const struct job *job, struct json *j, uint32_t counts[POD_PHA
     for (size_t k = 0; k < spec->n_roles; k++) {
         json_object(j);
         json_kv_str(j, "type", spec->roles[k].name);
-        json_kv_int(j, "restartCount", 0);
+        json_kv_int(j, "restartCount", role_restarts(job, k));
         json_key(j, m2 ? "replicas" : "status");
         json_array(j);
         for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
@@ -191,7 +207,11 @@ static const char *phase_word(const struct job *job)
 {
     if (job->phase == JOB_ENDED)
         return t9k_failed(job) ? "Failed" : "Succeeded";
-    return job->running_at ? "Running" : "Pending";
+    if (job->phase == JOB_PAUSED)
+        return "Paused";
+    if (job->running_at)
+        return "Running";
+    return job->resumed ? "Resuming" : "Pending";
 }
 
 void status_t9k(const struct job *job, struct json *j)

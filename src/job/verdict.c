@@ -73,6 +73,10 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
     case CAUSE_CANCELLED:
         add_cancelled(job, out);
         return;
+    case CAUSE_DEADLINE:
+        strbuf_addf(out, "its deadline has passed: it may run for %s",
+                    duration_text(job->plan->spec->deadline_s * 1000, text));
+        return;
     case CAUSE_LOST:
         strbuf_addstr(out, "the supervisor of this run (muster-shim) was killed, and with it "
                            "every process of the job");
@@ -259,21 +263,70 @@ void verdict_rule(const struct job *job, struct strbuf *out)
                     job->plan->replicas[t.replica].name);
 }
 
+/* The last attempt before this one that a failure ended, or NULL. */
+static const struct job *failed_before(const struct job *job)
+{
+    for (uint32_t i = job->n_past; i > 0; i--)
+        if (job->past[i - 1].outcome == OUTCOME_FAILED)
+            return &job->past[i - 1];
+    return NULL;
+}
+
+void verdict_retries(const struct job *job, struct strbuf *out)
+{
+    const struct job *before = failed_before(job);
+
+    if (!before)
+        return;
+    strbuf_addf(out, "attempt %u failed because ", before->attempt);
+    verdict_cause(before, &before->cause, out);
+}
+
+void verdict_restarts(const struct job *job, struct strbuf *out)
+{
+    uint32_t n = 0, times = 0, first = 0;
+
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
+        uint32_t restarts = job_replica(job, i).restarts;
+        first = restarts && !n ? i : first;
+        n += restarts > 0;
+        times += restarts;
+    }
+    if (n == 1)
+        strbuf_addf(out, "; %s was restarted ", job->plan->replicas[first].name);
+    else if (n > 1)
+        strbuf_addf(out, "; %u replicas were restarted, in all ", n);
+    if (n > 0)
+        strbuf_addf(out, times == 1 ? "once" : "%u times", times);
+}
+
+static void add_failed(const struct job *job, struct strbuf *out)
+{
+    if (job->retries > 0)
+        strbuf_addf(out, "failed after %u attempts: ", job->retries + 1);
+    else
+        strbuf_addstr(out, "failed: ");
+}
+
 void verdict_sentence(const struct job *job, struct strbuf *out)
 {
     char text[DURATION_TEXT];
     const struct cause *c = &job->cause;
 
-    if (c->kind == CAUSE_NONE) {
+    if (c->kind == CAUSE_NONE && failed_before(job)) {
+        strbuf_addf(out, "succeeded at attempt %u: ", job->attempt);
+        verdict_retries(job, out);
+    } else if (c->kind == CAUSE_NONE) {
         add_success(job, out);
     } else {
         if (c->kind != CAUSE_CANCELLED)
-            strbuf_addstr(out, "failed: ");
+            add_failed(job, out);
         verdict_cause(job, c, out);
-        if (c->end.at > job->created && c->kind != CAUSE_NOT_READY)
+        if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
     }
     strbuf_addstr(out, verdict_aside(job));
     verdict_rule(job, out);
+    verdict_restarts(job, out);
 }

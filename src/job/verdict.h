@@ -17,6 +17,12 @@ const char *verdict_aside(const struct job *job);
 /* "; its rule ended the job when worker-1 failed": where the first failure alone did not. Or nothing. */
 void verdict_rule(const struct job *job, struct strbuf *out);
 
+/* "attempt 1 failed because rank 3 …": the last attempt before this one that failed. Or nothing. */
+void verdict_retries(const struct job *job, struct strbuf *out);
+
+/* "; launcher-0 was restarted 2 times": in this attempt. Or nothing. */
+void verdict_restarts(const struct job *job, struct strbuf *out);
+
 /* "ranks 0-2, 4 and launcher-0": who was stopped because of the cause; nothing if nobody was. */
 void verdict_stopped(const struct job *job, struct strbuf *out);
 

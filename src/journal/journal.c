@@ -57,10 +57,11 @@ static void add_ending(struct json *j, const struct ending *end)
 void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
 {
     static const char *const stops[] = {
-        [STOP_NONE] = NULL,         [STOP_FINISHED] = "finished",
-        [STOP_FAILURE] = "failure", [STOP_NOT_READY] = "not-ready",
-        [STOP_STALLED] = "stalled", [STOP_CANCEL] = "cancel",
-        [STOP_LOST] = "lost",       [STOP_COMPLETED] = "completed",
+        [STOP_NONE] = NULL,           [STOP_FINISHED] = "finished",
+        [STOP_FAILURE] = "failure",   [STOP_NOT_READY] = "not-ready",
+        [STOP_STALLED] = "stalled",   [STOP_CANCEL] = "cancel",
+        [STOP_LOST] = "lost",         [STOP_COMPLETED] = "completed",
+        [STOP_DEADLINE] = "deadline", [STOP_PAUSE] = "pause",
     };
     struct json j = JSON_COMPACT(&jn->batch);
 
@@ -72,6 +73,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         json_kv_int(&j, "version", 1);
         json_kv_str(&j, "job", job->plan->spec->name);
         json_kv_int(&j, "processes", job->plan->n_processes);
+        json_kv_int(&j, "random", ev->random);
         break;
     case EVENT_OPEN:
     case EVENT_OPENED:
@@ -79,6 +81,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         break;
     case EVENT_START:
     case EVENT_STARTED:
+    case EVENT_RESTART:
         json_kv_int(&j, "process", ev->process);
         break;
     case EVENT_START_FAILED:
@@ -105,6 +108,15 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
     case EVENT_KILL:
         json_kv_str(&j, "reason", stops[ev->stop]);
         break;
+    case EVENT_ATTEMPT:
+        json_kv_int(&j, "attempt", ev->attempt);
+        json_kv_int(&j, "begin_at", ev->begin_at);
+        json_kv_bool(&j, "retry", ev->retry);
+        json_kv_bool(&j, "counted", ev->counted);
+        break;
+    case EVENT_PAUSE:
+    case EVENT_PAUSED:
+    case EVENT_RESUME:
     case EVENT_LOST:
     case EVENT_ENDED:
         break;

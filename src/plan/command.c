@@ -32,7 +32,7 @@ static bool needs_expansion(const char *const *argv)
 }
 
 const char *const *command_expand(struct arena *a, const struct plan *plan,
-                                  const struct process *process, bool masked)
+                                  const struct process *process, struct start start, bool masked)
 {
     const struct role *role = plan->replicas[process->replica].role;
 
@@ -41,7 +41,7 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
 
     size_t n = count(role->argv);
     const char **argv = ARENA_ARRAY(a, const char *, n + 1);
-    struct env_set set = {.arena = a};
+    struct env_set set = {.arena = a, .start = start};
 
     env_make(&set, plan, process, masked);
     for (size_t i = 0; i < n; i++)
@@ -50,10 +50,10 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
 }
 
 const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
-                                  const struct process *process)
+                                  const struct process *process, struct start start)
 {
     if (!process->shell)
-        return command_expand(a, plan, process, false);
+        return command_expand(a, plan, process, start, false);
 
     const char *const *words = shells[process->shell_kind];
     size_t n = count(words);

@@ -6,6 +6,6 @@
 
 /* The process's argv with $(NAME) and $$ expanded where its role asks for that, else as it is. */
 const char *const *command_expand(struct arena *a, const struct plan *plan,
-                                  const struct process *process, bool masked);
+                                  const struct process *process, struct start start, bool masked);
 
 #endif

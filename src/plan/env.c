@@ -188,10 +188,10 @@ void env_make(struct env_set *set, const struct plan *plan, const struct process
     finish_path(set, plan, process);
 }
 
-size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool masked,
-                const struct env_value **ret)
+size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,
+                bool masked, const struct env_value **ret)
 {
-    struct env_set set = {.arena = a};
+    struct env_set set = {.arena = a, .start = start};
 
     env_make(&set, plan, &plan->processes[process], masked);
     *ret = set.v;

@@ -10,6 +10,7 @@
 
 struct env_set {
     struct arena *arena;
+    struct start start;
     struct env_value *v;
     size_t n, cap;
     uint32_t *index; /* open addressing by name, places from 1; some families are O(replicas) */

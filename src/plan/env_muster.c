@@ -100,7 +100,7 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
         {"MUSTER_ROLE", rp->role->name},
         {"MUSTER_INDEX", arena_printf(set->arena, "%d", rp->index)},
         {"MUSTER_HOST", rp->host},
-        {"MUSTER_ATTEMPT", "1"},
+        {"MUSTER_ATTEMPT", arena_printf(set->arena, "%u", set->start.attempt)},
         {"MUSTER_RUN_DIR", facts->run_dir},
         {"MUSTER_PEERS", arena_printf(set->arena, "%s/" PLAN_PEERS, facts->run_dir)},
         {"HOSTNAME", rp->host},

@@ -276,20 +276,21 @@ static void add_controller(struct pai *p)
     const char *role = normalised(a, p->rp->role->name);
     const char *uid = p->plan->facts->run_id;
     const char *pod_uid = arena_printf(a, "%s-%s-%d", uid, role, p->rp->index);
+    int attempt = (int)p->set->start.attempt - 1, retry = (int)p->set->start.instance - 1;
 
     put(p, "FC_FRAMEWORK_NAMESPACE", "default");
     put(p, "FC_FRAMEWORK_NAME", framework);
     put(p, "FC_FRAMEWORK_UID", uid);
-    put(p, "FC_FRAMEWORK_ATTEMPT_ID", "0");
-    put(p, "FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", arena_printf(a, "0_%s", uid));
+    put_int(p, "FC_FRAMEWORK_ATTEMPT_ID", attempt);
+    put(p, "FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", arena_printf(a, "%d_%s", attempt, uid));
     put(p, "FC_CONFIGMAP_NAME", arena_printf(a, "%s-attempt", framework));
     put(p, "FC_CONFIGMAP_UID", uid);
     put(p, "FC_TASKROLE_NAME", role);
     put(p, "FC_TASKROLE_UID", arena_printf(a, "%s-%s", uid, role));
     put_int(p, "FC_TASK_INDEX", p->rp->index);
     put(p, "FC_TASK_UID", pod_uid);
-    put(p, "FC_TASK_ATTEMPT_ID", "0");
-    put(p, "FC_TASK_ATTEMPT_INSTANCE_UID", arena_printf(a, "0_%s", pod_uid));
+    put_int(p, "FC_TASK_ATTEMPT_ID", retry);
+    put(p, "FC_TASK_ATTEMPT_INSTANCE_UID", arena_printf(a, "%d_%s", retry, pod_uid));
     put(p, "FC_POD_NAME", arena_printf(a, "%s-%s-%d", framework, role, p->rp->index));
     put(p, "FC_POD_UID", pod_uid);
 }

@@ -166,7 +166,8 @@ static struct known names_known(const struct command *c)
 {
     const struct env_value *v;
     struct arena *a = c->ns->arena;
-    size_t n = plan_env(a, c->plan, plan_replica(c->plan, c->role, 0)->first_process, true, &v);
+    size_t n = plan_env(a, c->plan, plan_replica(c->plan, c->role, 0)->first_process, FIRST_START,
+                        true, &v);
     struct known known = {.names = ARENA_ARRAY(a, const char *, n)};
 
     /* A name that is near, but of another kind, is no help. */

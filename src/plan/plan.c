@@ -400,7 +400,8 @@ static void plan_mpi(struct builder *b)
 static void expand_commands(struct builder *b)
 {
     for (uint32_t i = 0; i < b->plan->n_processes; i++)
-        b->processes[i].argv = command_expand(b->arena, b->plan, &b->processes[i], true);
+        b->processes[i].argv =
+            command_expand(b->arena, b->plan, &b->processes[i], FIRST_START, true);
 }
 
 int plan_build(struct arena *a, const struct job_spec *spec, const struct facts *facts,

@@ -95,7 +95,8 @@ struct process {             /* a process that Muster starts itself; MPI ranks a
     const char *shell;       /* at most one of argv and shell */
     const char *shell_secret; /* what really runs if a secret is in it; NULL otherwise */
     enum shell_kind shell_kind;
-    const char *log; /* name below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
+    const char
+        *log; /* of its first start, below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
 };
 
 struct plan_port {
@@ -179,22 +180,35 @@ const char *plan_reachable(const struct replica *replica);
 /* May a command of the job call mpirun, itself or through horovodrun or deepspeed? */
 bool spec_calls_mpi(const struct job_spec *spec);
 
+/* Which start of a process: the attempt of the whole job, and how often the process itself was started
+ * in it. Both count from 1. */
+struct start {
+    uint32_t attempt, instance;
+};
+#define FIRST_START ((struct start){.attempt = 1, .instance = 1})
+
 /* What is executed for a process: its argv, with the values of secrets where it names them, or its
  * shell with the text as the last word. Text that holds a secret (shell_secret) is not in it: the
  * words end before "-c" then, and whoever starts the process hands the text over where others cannot
  * read it. NULL for a replica that only waits. */
 const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
-                                  const struct process *process);
+                                  const struct process *process, struct start start);
 
 /* The devices of a replica that asks for GPUs, as CUDA_VISIBLE_DEVICES names them: its share of
  * those of this machine, or "" where there are not enough for the whole job. NULL: it asks for none. */
 const char *plan_gpus(struct arena *a, const struct plan *plan, const struct replica *replica);
 
+/* Name below RUN_DIR/logs of what this start of a process writes: "worker-0.log", and later ones
+ * "worker-0.attempt-2.log", "worker-0.attempt-2.restart-1.log"; "" for a replica that only waits. */
+#define PLAN_LOG_NAME 160
+const char *plan_log_name(const struct process *process, struct start start,
+                          char out[PLAN_LOG_NAME]);
+
 /* The environment of one process, in a stable order, each name once. ENV_SECRET values are "***" if
  * masked. A later origin of this list wins over an earlier one: caller, muster's defaults for MPI
  * (overridable, so weaker than the job's), framework, dialect, job; CONTRACTS §5 names always win. */
-size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, bool masked,
-                const struct env_value **ret);
+size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,
+                bool masked, const struct env_value **ret);
 
 /* Names below the run directory that the engine writes before anything starts. */
 #define PLAN_HOSTFILE "hostfile"

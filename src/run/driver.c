@@ -12,6 +12,7 @@
 #include "engine/local/local.h"
 #include "journal/journal.h"
 #include "run/live.h"
+#include "run/news.h"
 
 #define STATUS_MS 250 /* how often the progress line is drawn */
 
@@ -46,16 +47,25 @@ static void follow_rank(struct driver *d, const struct event *ev)
 
 static void follow_process(struct driver *d, const struct process *p)
 {
-    char prefix[LIMIT_NAME + 32];
+    char prefix[LIMIT_NAME + 32], log[PLAN_LOG_NAME];
     const char *name = d->plan->replicas[p->replica].name;
 
-    if (!*p->log)
+    if (!*plan_log_name(p, job_start(d->job, p->id), log))
         return;
     if (p->rank >= 0)
         (void)snprintf(prefix, sizeof(prefix), "%s/%d", name, p->rank);
     else
         (void)snprintf(prefix, sizeof(prefix), "%s", name);
-    live_add(d->live, p->log, prefix, true);
+    live_add(d->live, log, prefix, true);
+}
+
+static void tell_news(struct driver *d, const struct event *ev)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    news_of(d->job, ev, &text);
+    if (text.len > 0)
+        d->opts->note(text.buf);
 }
 
 /* A batch becomes state and journal text; nothing has happened in the world yet. */
@@ -64,9 +74,10 @@ static void fold(struct driver *d, const struct events *es)
     for (size_t i = 0; i < es->n; i++) {
         journal_add(d->journal, d->job, &es->v[i]);
         job_apply(d->job, &es->v[i]);
+        tell_news(d, &es->v[i]);
         if (es->v[i].type == EVENT_RANK_STARTED)
             follow_rank(d, &es->v[i]);
-        if (es->v[i].type == EVENT_START)
+        if (es->v[i].type == EVENT_START || es->v[i].type == EVENT_RESTART)
             follow_process(d, &d->plan->processes[es->v[i].process]);
     }
 }
@@ -88,10 +99,15 @@ static void carry_out(struct driver *d, const struct event *ev)
 
     switch (ev->type) {
     case EVENT_OPEN:
-        ops->open(d->engine, ev->replica);
+        ops->open(d->engine, ev->replica, d->job->attempt);
         break;
     case EVENT_START:
-        ops->start(d->engine, ev->process);
+    case EVENT_RESTART:
+        ops->start(d->engine, ev->process, job_start(d->job, ev->process));
+        break;
+    case EVENT_ATTEMPT:
+    case EVENT_PAUSED:
+        ops->clear(d->engine);
         break;
     case EVENT_STOP:
         ops->signal(d->engine, SIGTERM);
@@ -217,7 +233,8 @@ static void begin(struct driver *d)
 {
     struct events es = {0};
 
-    events_add(&es, &(struct event){.type = EVENT_CREATED, .at = clock_real()});
+    events_add(&es,
+               &(struct event){.type = EVENT_CREATED, .at = clock_real(), .random = arc4random()});
     fold(d, &es);
     events_release(&es);
     for (size_t i = 0; i < N_CAUGHT; i++) {

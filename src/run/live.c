@@ -49,7 +49,7 @@ struct live {
     void *by_name; /* tsearch tree of sources */
     struct source **sources;
     size_t n, cap;
-    struct source *ready;
+    struct source *ready, **ready_end; /* in the order in which they are read */
     struct strbuf out;
     char *status;
     bool status_drawn;
@@ -200,8 +200,9 @@ static void mark_ready(struct live *lv, struct source *s)
     if (s->ready)
         return;
     s->ready = true;
-    s->next_ready = lv->ready;
-    lv->ready = s;
+    s->next_ready = NULL;
+    *(lv->ready ? lv->ready_end : &lv->ready) = s;
+    lv->ready_end = &s->next_ready;
 }
 
 static void pump(struct live *lv)

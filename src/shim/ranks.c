@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
@@ -151,13 +152,28 @@ static void orphan_ended(struct shim *s, struct child *c, int status, int64_t ma
     rank_free(s, k);
 }
 
+/* Each attempt has a supervisor of its own, which knows its number from the replica's variables. */
+static unsigned long attempt_of(const struct replica *r)
+{
+    static const char name[] = "MUSTER_ATTEMPT=";
+
+    for (const char **v = r->env; v && *v; v++)
+        if (strncmp(*v, name, strlen(name)) == 0)
+            return strtoul(*v + strlen(name), NULL, 10);
+    return 1;
+}
+
 static void name_log(struct rank *k)
 {
-    if (k->launch->number == 1)
-        snprintf(k->log, sizeof(k->log), "%s.rank-%u.log", k->child.replica->name, k->number);
-    else
-        snprintf(k->log, sizeof(k->log), "%s.rank-%u.launch-%u.log", k->child.replica->name,
-                 k->number, k->launch->number);
+    unsigned long attempt = attempt_of(k->child.replica);
+    char which[32] = "", launch[32] = "";
+
+    if (attempt > 1)
+        snprintf(which, sizeof(which), ".attempt-%lu", attempt);
+    if (k->launch->number > 1)
+        snprintf(launch, sizeof(launch), ".launch-%u", k->launch->number);
+    snprintf(k->log, sizeof(k->log), "%s.rank-%u%s%s.log", k->child.replica->name, k->number, which,
+             launch);
 }
 
 /* mpiexec.hydra gives ranks the launcher's environment, and mpirun its MCA parameters; what says where

@@ -2,6 +2,7 @@
 #include "shim/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -155,6 +156,7 @@ int server_open(struct shim *s, struct err *e)
     sv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (sv->epoll_fd < 0)
         return err_sys(e, -errno, "cannot make an epoll set");
+    (void)unlinkat(s->scratch_fd, WIRE_AGENT_SOCKET, 0); /* an earlier attempt's */
     sv->listen_fd = packet_listen(s->scratch_fd, WIRE_AGENT_SOCKET);
     if (sv->listen_fd < 0)
         return err_sys(e, sv->listen_fd, "cannot listen on %s/" WIRE_AGENT_SOCKET, s->scratch_dir);

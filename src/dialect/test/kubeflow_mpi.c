@@ -107,7 +107,7 @@ static void test_roles(void)
 
     lower(
         &l,
-        "  replicas: 2\n  backoffLimit: 3\n  newKey: 1\n"
+        "  replicas: 2\n  backoffLimit: 3\n  activeDeadlineSeconds: 60\n  newKey: 1\n"
         "  template:\n    spec:\n      containers:\n"
         "      - {name: c, image: i, command: [mpirun, $(N)], args: [a, b], workingDir: /w,\n"
         "         env: [{name: N, value: x}], resources: {limits: {nvidia.com/gpu: 2, cpu: 1}}}\n",
@@ -126,6 +126,10 @@ static void test_roles(void)
         is_int((int)worker->res.gpu, 2, "workers have");
         is_str(launcher->env[0].name, "N", "both have the environment");
         is_str(launcher->workdir, "/w", "and the directory");
+        ok(launcher->restart == RESTART_ON_FAILURE && launcher->restart_limit == 3 &&
+               worker->restart == RESTART_NEVER,
+           "backoffLimit: so often the launcher is started again");
+        is_int((int)l.spec->deadline_s, 60, "activeDeadlineSeconds");
         ok(!l.spec->mpi, "mpirun is called by the command itself");
     }
     done(&l);
@@ -134,6 +138,7 @@ static void test_roles(void)
           &(struct read_options){0});
     ok(l.spec && !l.spec->roles[0].argv, "2.4: no command: the image's entry point");
     ok(l.spec && !strcmp(l.spec->roles[0].args[0], "x"), "with its arguments");
+    ok(l.spec && l.spec->roles[0].restart_limit == 0, "no backoffLimit: it is not started again");
     done(&l);
 }
 

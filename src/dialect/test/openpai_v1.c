@@ -135,13 +135,14 @@ static void test_full(void)
           "{name: w, taskNumber: \"8\", memoryMB: 0, command: b, minSucceededTaskCount: null}]}");
     s = l.spec;
     is_str(findings(&l),
-           "N0301@2:26 N0301@2:46 N0324@3:1 N0324@3:28 N0320@3:60 W0301@4:1 N0301@5:35 "
+           "N0301@2:26 N0301@2:46 N0324@3:1 N0324@3:28 W0301@4:1 N0301@5:35 "
            "W0306@5:53 W0305@12:23",
            "what is told of a full file");
     ok(s != NULL, "it is lowered");
     if (!s)
         return;
     is_str(s->queue, "vc", "virtualCluster");
+    ok(s->retry.by_class && s->retry.max == -2, "1.5: retryCount, by OpenPAI's classes");
     ok(!strcmp(s->pai->data_dir, "d") && !s->pai->output_dir && !strcmp(s->pai->code_dir, "c"),
        "directories");
     is_str(ports(&l, &s->roles[0]), "web:3@8000 ssh:1 http:1", "1.10: ports, ssh once");

@@ -134,12 +134,14 @@ static void test_roles(void)
           "    taskRetryCount: 1\n"
           "jobRetryCount: 2\n"
           "extras: {gangAllocation: false, storages: [], jobStatusChangeNotification: {}}\n");
-    is_str(findings(&l),
-           "W0403@9:15 W0308@10:36 W0304@10:53 N0320@11:5 N0320@12:1 N0301@13:33 N0301@13:47",
+    is_str(findings(&l), "W0403@9:15 W0308@10:36 W0304@10:53 N0301@13:33 N0301@13:47",
            "what is told");
     if (!l.spec)
         return;
+    ok(l.spec->retry.by_class && l.spec->retry.max == 2, "1.5: jobRetryCount");
     r = &l.spec->roles[0];
+    ok(r->restart == RESTART_BY_CLASS && r->restart_limit == 1,
+       "1.5: taskRetryCount, where tasks are no gang");
     is_str(r->name, "Ps_Server", "3.13: a role as it is spelt");
     ok(!l.spec->gang, "3.12: no gang");
     is_str(ports(&l, r), "a:2 http:3 ssh:1", "1.10: ports");

@@ -2,6 +2,9 @@
  *
  * Everything about processes is the shim's business; here are only frames. The shim's death is
  * noticed by its pidfd and by the end of the stream: without a BYE before it, the job is lost.
+ *
+ * Each attempt of a job has a shim of its own, so that nothing of one reaches the next. While one is
+ * ending, what is asked for the next is kept in `later`.
  */
 #include "engine/local/local.h"
 
@@ -28,23 +31,36 @@ struct local {
     struct engine engine;
     const struct plan *plan;
     const struct engine_client *client;
-    struct shim_process shim;
-    uv_poll_t poll;
-    struct strbuf in, out;
-    char **cgroups;        /* directories to remove if the shim cannot */
-    bool started;          /* uv handles are live */
-    bool released;         /* BYE came, or the loss was told */
-    struct arena *scratch; /* for one SPAWN at a time */
+    uv_loop_t *loop;
+    int stdin_fd;
+    struct shim_process shim; /* pid 0: there is none */
+    uv_poll_t *poll;          /* of its socket, or NULL; libuv keeps it for a while after that */
+    struct strbuf in, out, later;
+    char **cgroups;         /* directories to remove if the shim cannot */
+    bool ending;            /* the shim was asked to end */
+    bool releasing;         /* for good */
+    bool bye;               /* it has said that all of it has ended */
+    bool lost;              /* and nothing can be started any more */
+    uint32_t attempt, next; /* of the shim; of what was asked for last */
+    uint32_t *instances;    /* of each process, the present one */
+    struct arena *scratch;  /* for one SPAWN at a time */
 };
 
 static void on_socket(uv_poll_t *poll, int status, int events);
+
+static void begin_attempt(struct local *lo);
+
+static bool is_live(const struct local *lo)
+{
+    return lo->shim.pid && !lo->ending;
+}
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
 static void watch(struct local *lo)
 {
-    if (lo->started && !lo->released)
-        (void)uv_poll_start(&lo->poll, UV_READABLE | (lo->out.len ? UV_WRITABLE : 0), on_socket);
+    if (lo->poll && !lo->bye)
+        (void)uv_poll_start(lo->poll, UV_READABLE | (lo->out.len ? UV_WRITABLE : 0), on_socket);
 }
 
 static void flush(struct local *lo)
@@ -97,21 +113,34 @@ static void send_setup(struct local *lo)
     wire_frame_end(&lo->out, at);
 }
 
-static void put_environment(struct local *lo, uint32_t process)
+/* Where a request goes: to the shim, or to the next one. NULL: nobody will hear it. */
+static struct strbuf *request_buffer(struct local *lo, uint32_t attempt)
+{
+    lo->next = attempt;
+    if (lo->ending)
+        return &lo->later;
+    if (!lo->shim.pid)
+        begin_attempt(lo);
+    return lo->lost ? NULL : &lo->out;
+}
+
+static void put_environment(struct local *lo, struct strbuf *out, uint32_t process,
+                            struct start start)
 {
     const struct env_value *env;
-    size_t n = plan_env(lo->scratch, lo->plan, process, false, &env);
+    size_t n = plan_env(lo->scratch, lo->plan, process, start, false, &env);
     const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 1);
 
     for (size_t i = 0; i < n; i++)
         v[i] = arena_printf(lo->scratch, "%s=%s", env[i].name, env[i].value);
-    wire_put_strs(&lo->out, v);
+    wire_put_strs(out, v);
 }
 
 /* Text that holds a secret is handed over apart from the words, which anyone can list. */
-static const char *const *spawn_words(const struct local *lo, const struct process *p)
+static const char *const *spawn_words(const struct local *lo, const struct process *p,
+                                      struct start start)
 {
-    const char *const *words = plan_exec_argv(lo->scratch, lo->plan, p);
+    const char *const *words = plan_exec_argv(lo->scratch, lo->plan, p, start);
     size_t n = 0;
 
     if (!p->shell_secret)
@@ -124,46 +153,54 @@ static const char *const *spawn_words(const struct local *lo, const struct proce
     return v;
 }
 
-static void local_start(struct engine *en, uint32_t process)
+static void local_start(struct engine *en, uint32_t process, struct start start)
 {
     struct local *lo = (struct local *)en;
     const struct process *p = &lo->plan->processes[process];
     const struct replica *r = &lo->plan->replicas[p->replica];
     bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
-    size_t at = wire_frame_begin(&lo->out, WIRE_SPAWN);
+    struct strbuf *out = request_buffer(lo, start.attempt);
+    char log[PLAN_LOG_NAME];
 
+    if (!out)
+        return;
+    size_t at = wire_frame_begin(out, WIRE_SPAWN);
+    lo->instances[process] = start.instance;
     lo->scratch = arena_new();
-    wire_put_u32(&lo->out, process);
-    wire_put_u32(&lo->out, p->replica);
-    wire_put_u32(&lo->out, (reads_stdin ? SPAWN_STDIN : 0) | (p->shell_secret ? SPAWN_SCRIPT : 0));
-    wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
-    wire_put_str(&lo->out, p->log);
-    wire_put_strs(&lo->out, spawn_words(lo, p));
-    put_environment(lo, process);
+    wire_put_u32(out, process);
+    wire_put_u32(out, p->replica);
+    wire_put_u32(out, (reads_stdin ? SPAWN_STDIN : 0) | (p->shell_secret ? SPAWN_SCRIPT : 0));
+    wire_put_str(out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(out, plan_log_name(p, start, log));
+    wire_put_strs(out, spawn_words(lo, p, start));
+    put_environment(lo, out, process, start);
     if (p->shell_secret)
-        wire_put_str(&lo->out, arena_printf(lo->scratch, WIRE_SCRIPT_BEGIN "%s", p->shell_secret));
-    wire_frame_end(&lo->out, at);
+        wire_put_str(out, arena_printf(lo->scratch, WIRE_SCRIPT_BEGIN "%s", p->shell_secret));
+    wire_frame_end(out, at);
     arena_free(lo->scratch);
     lo->scratch = NULL;
     flush(lo); /* the shim begins while we go on with the next */
 }
 
 /* The replica with what its first process will find there, for agents that come before it. */
-static void local_open_replica(struct engine *en, uint32_t replica)
+static void local_open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
 {
     struct local *lo = (struct local *)en;
     const struct replica *r = &lo->plan->replicas[replica];
-    size_t at = wire_frame_begin(&lo->out, WIRE_SPAWN);
+    struct strbuf *out = request_buffer(lo, attempt);
 
+    if (!out)
+        return;
+    size_t at = wire_frame_begin(out, WIRE_SPAWN);
     lo->scratch = arena_new();
-    wire_put_u32(&lo->out, r->first_process);
-    wire_put_u32(&lo->out, replica);
-    wire_put_u32(&lo->out, SPAWN_OPEN);
-    wire_put_str(&lo->out, lo->plan->workdirs[r->role_index]);
-    wire_put_str(&lo->out, "");
-    wire_put_strs(&lo->out, NULL);
-    put_environment(lo, r->first_process);
-    wire_frame_end(&lo->out, at);
+    wire_put_u32(out, r->first_process);
+    wire_put_u32(out, replica);
+    wire_put_u32(out, SPAWN_OPEN);
+    wire_put_str(out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(out, "");
+    wire_put_strs(out, NULL);
+    put_environment(lo, out, r->first_process, (struct start){.attempt = attempt, .instance = 1});
+    wire_frame_end(out, at);
     arena_free(lo->scratch);
     lo->scratch = NULL;
     flush(lo);
@@ -175,6 +212,9 @@ static void local_signal(struct engine *en, int sig)
 {
     struct local *lo = (struct local *)en;
     bool through_mpirun = (sig == SIGUSR1 || sig == SIGUSR2) && lo->plan->launcher >= 0;
+
+    if (!is_live(lo))
+        return;
     size_t at = wire_frame_begin(&lo->out, WIRE_SIGNAL);
 
     wire_put_u32(&lo->out, through_mpirun ? SCOPE_PROCESS : SCOPE_ALL);
@@ -187,6 +227,9 @@ static void local_signal(struct engine *en, int sig)
 static void local_kill(struct engine *en)
 {
     struct local *lo = (struct local *)en;
+
+    if (!is_live(lo))
+        return;
     size_t at = wire_frame_begin(&lo->out, WIRE_STOP);
 
     wire_put_u32(&lo->out, SCOPE_ALL);
@@ -195,16 +238,30 @@ static void local_kill(struct engine *en)
     flush(lo);
 }
 
+static void ask_end(struct local *lo)
+{
+    if (!is_live(lo))
+        return;
+    lo->ending = true;
+    wire_frame_end(&lo->out, wire_frame_begin(&lo->out, WIRE_END));
+    flush(lo);
+}
+
+static void local_clear(struct engine *en)
+{
+    ask_end((struct local *)en);
+}
+
 static void local_release(struct engine *en)
 {
     struct local *lo = (struct local *)en;
 
-    if (lo->released) {
+    lo->releasing = true;
+    strbuf_truncate(&lo->later, 0);
+    if (!lo->shim.pid)
         lo->client->released(lo->client->ctx);
-        return;
-    }
-    wire_frame_end(&lo->out, wire_frame_begin(&lo->out, WIRE_END));
-    flush(lo);
+    else
+        ask_end(lo);
 }
 
 /* --- receiving -------------------------------------------------------------------------------- */
@@ -303,11 +360,14 @@ static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader
         return wire_done(r);
     }
     if (type == WIRE_BYE) {
-        lo->released = true;
+        lo->bye = true;
         return true;
     }
     if (!read_observation(type, r, &o))
         return false;
+    o.attempt = lo->attempt;
+    if (o.process < lo->plan->n_processes)
+        o.instance = lo->instances[o.process];
     lo->client->observed(lo->client->ctx, &o);
     return true;
 }
@@ -359,19 +419,71 @@ static void remove_cgroups(const struct local *lo)
         (void)rmdir(*dir); /* a living shim has done it already */
 }
 
+/* libuv keeps the handle until its next turn, so the memory goes then. */
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* The shim is gone, or nothing of it matters any more. */
+static void forget_shim(struct local *lo)
+{
+    if (lo->poll)
+        uv_close((uv_handle_t *)lo->poll, on_closed);
+    lo->poll = NULL;
+    if (lo->shim.pidfd >= 0)
+        (void)close(lo->shim.pidfd);
+    if (lo->shim.sock >= 0)
+        (void)close(lo->shim.sock);
+    lo->shim = (struct shim_process){.pidfd = -1, .sock = -1};
+    for (char **dir = lo->cgroups; dir && *dir; dir++)
+        free(*dir);
+    free(lo->cgroups);
+    lo->cgroups = NULL;
+    strbuf_truncate(&lo->in, 0);
+    strbuf_truncate(&lo->out, 0);
+    lo->ending = lo->bye = false;
+}
+
 /* A shim that said BYE has nothing left but its own exit, which takes the kernel some milliseconds
- * for the namespaces. It is not waited for: our own exit hands it to whoever reaps orphans. */
+ * for the namespaces. At the end of a run it is not waited for: our own exit hands it to whoever reaps
+ * orphans. */
 static void reap(struct local *lo, bool orderly)
 {
+    bool wait = !orderly || !lo->releasing;
     siginfo_t info;
 
-    (void)uv_poll_stop(&lo->poll);
-    while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED | (orderly ? WNOHANG : 0)) < 0 &&
+    while (waitid(P_PID, (id_t)lo->shim.pid, &info, WEXITED | (wait ? 0 : WNOHANG)) < 0 &&
            errno == EINTR)
         ;
     if (!orderly)
         clean_up_after(lo);
     remove_cgroups(lo);
+    forget_shim(lo);
+}
+
+static void tell_lost(struct local *lo)
+{
+    struct observation o = {.kind = OBS_LOST, .at = clock_real()};
+
+    lo->lost = true;
+    lo->client->observed(lo->client->ctx, &o);
+}
+
+/* The shim has ended, as it was asked to or not. */
+static void shim_ended(struct local *lo)
+{
+    bool orderly = lo->bye, asked = lo->ending;
+
+    if (!orderly)
+        (void)kill(lo->shim.pid, SIGKILL); /* our unreaped child: the pid is still its own */
+    reap(lo, orderly);
+    if (!asked)
+        tell_lost(lo);
+    if (lo->releasing)
+        lo->client->released(lo->client->ctx);
+    else if (lo->later.len > 0)
+        begin_attempt(lo);
 }
 
 static void on_socket(uv_poll_t *poll, int status, int events)
@@ -383,20 +495,11 @@ static void on_socket(uv_poll_t *poll, int status, int events)
         flush(lo);
     if (status < 0 || (events & UV_READABLE))
         goes_on = fill(lo) != 0;
-    bool sane = take_frames(lo);
-    if (!goes_on || !sane || lo->released) {
-        bool orderly = lo->released;
-        if (!orderly) {
-            struct observation o = {.kind = OBS_LOST, .at = clock_real()};
-            (void)kill(lo->shim.pid, SIGKILL); /* our unreaped child: the pid is still its own */
-            lo->released = true;
-            lo->client->observed(lo->client->ctx, &o);
-        }
-        reap(lo, orderly);
-        if (orderly) {
-            lo->client->released(lo->client->ctx);
+    bool sane = take_frames(lo), over = lo->releasing;
+    if (!goes_on || !sane || lo->bye) {
+        shim_ended(lo);
+        if (over)
             return;
-        }
     }
     lo->client->turn(lo->client->ctx);
 }
@@ -463,10 +566,63 @@ static int wait_ready(struct local *lo, struct err *e)
     }
 }
 
-/* libuv keeps the handle until its next turn, so the memory goes then. */
-static void on_closed(uv_handle_t *handle)
+static int launch(struct local *lo, struct err *e)
 {
-    free(handle->data);
+    const struct facts *f = lo->plan->facts;
+    const struct shim_launch what = {.shim = f->shim,
+                                     .role = "supervise",
+                                     .level = f->isolation,
+                                     .run_id = f->run_id,
+                                     .stdin_fd = lo->stdin_fd};
+    int r = shim_launch(&what, &lo->shim, e);
+
+    if (r < 0)
+        return r;
+    send_setup(lo);
+    flush(lo);
+    r = wait_ready(lo, e);
+    if (r < 0)
+        return r;
+    uv_poll_t *poll = xcalloc(1, sizeof(*poll));
+    r = uv_poll_init(lo->loop, poll, lo->shim.sock);
+    if (r < 0) {
+        free(poll);
+        return err_sys(e, r, "cannot watch muster-shim");
+    }
+    poll->data = lo;
+    lo->poll = poll;
+    watch(lo);
+    return 0;
+}
+
+static void end_shim(struct local *lo)
+{
+    if (lo->shim.pid > 0) {
+        (void)kill(lo->shim.pid, SIGKILL);
+        (void)waitpid(lo->shim.pid, NULL, 0);
+        clean_up_after(lo);
+        remove_cgroups(lo);
+    }
+    forget_shim(lo);
+}
+
+/* The shim of an attempt after the first, and what was asked of it meanwhile. */
+static void begin_attempt(struct local *lo)
+{
+    struct err e;
+
+    if (lo->lost)
+        return;
+    lo->attempt = lo->next;
+    if (launch(lo, &e) < 0) {
+        lo->client->note(lo->client->ctx, e.text);
+        end_shim(lo);
+        tell_lost(lo);
+        return;
+    }
+    strbuf_add(&lo->out, lo->later.buf, lo->later.len);
+    strbuf_truncate(&lo->later, 0);
+    flush(lo);
 }
 
 static void local_free(struct engine *en)
@@ -475,25 +631,12 @@ static void local_free(struct engine *en)
 
     if (!lo)
         return;
-    if (lo->shim.pid > 0 && !lo->released) {
-        (void)kill(lo->shim.pid, SIGKILL);
-        (void)waitpid(lo->shim.pid, NULL, 0);
-        clean_up_after(lo);
-        remove_cgroups(lo);
-    }
-    if (lo->shim.pidfd >= 0)
-        (void)close(lo->shim.pidfd);
-    if (lo->shim.sock >= 0)
-        (void)close(lo->shim.sock);
-    for (char **dir = lo->cgroups; dir && *dir; dir++)
-        free(*dir);
-    free(lo->cgroups);
+    end_shim(lo);
     strbuf_release(&lo->in);
     strbuf_release(&lo->out);
-    if (lo->started)
-        uv_close((uv_handle_t *)&lo->poll, on_closed);
-    else
-        free(lo);
+    strbuf_release(&lo->later);
+    free(lo->instances);
+    free(lo);
 }
 
 static const struct engine_ops local_ops = {
@@ -502,6 +645,7 @@ static const struct engine_ops local_ops = {
     .start = local_start,
     .signal = local_signal,
     .kill = local_kill,
+    .clear = local_clear,
     .release = local_release,
     .free = local_free,
 };
@@ -514,30 +658,19 @@ int local_open(uv_loop_t *loop, const struct plan *plan, int stdin_fd,
     lo->engine.ops = &local_ops;
     lo->plan = plan;
     lo->client = client;
-    lo->in = lo->out = (struct strbuf)STRBUF_INIT;
+    lo->loop = loop;
+    lo->stdin_fd = stdin_fd;
+    lo->in = lo->out = lo->later = (struct strbuf)STRBUF_INIT;
     lo->shim = (struct shim_process){.pidfd = -1, .sock = -1};
+    lo->attempt = lo->next = 1;
+    lo->instances = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*lo->instances));
     if (plan->facts->cgroup_limits && cgroup_enter_leaf(e) < 0)
         client->note(client->ctx, e->text); /* the job runs, without its limits */
-    const struct shim_launch what = {.shim = plan->facts->shim,
-                                     .role = "supervise",
-                                     .level = plan->facts->isolation,
-                                     .run_id = plan->facts->run_id,
-                                     .stdin_fd = stdin_fd};
-    int r = shim_launch(&what, &lo->shim, e);
-    if (r == 0) {
-        send_setup(lo);
-        flush(lo);
-        r = wait_ready(lo, e);
-    }
-    if (r == 0)
-        r = uv_poll_init(loop, &lo->poll, lo->shim.sock);
+    int r = launch(lo, e);
     if (r < 0) {
         local_free(&lo->engine);
         return r;
     }
-    lo->poll.data = lo;
-    lo->started = true;
-    watch(lo);
     *ret = &lo->engine;
     return 0;
 }

@@ -4,7 +4,9 @@
  * fourth number gives processes per replica.
  * Play: words "worker-0=3@5" (ended with code 3 at second 5), "worker-0=s9@5" (by signal 9),
  * "worker-0.1=0@5" (its second process), "worker-0=!@5" (could not be prepared), "cancel@5",
- * "lost@5". Words joined by '+' arrive in one turn. Everybody that was stopped ends by SIGTERM.
+ * "lost@5", "pause@5", "resume@5", "up@5" (everything that was asked for is opened and started),
+ * "down@5" (everybody that lives ends by SIGTERM), "wait@5" (nothing but time). Words joined by '+'
+ * arrive in one turn. At the end everybody that was stopped ends by SIGTERM.
  */
 #ifndef JOB_TEST_STAGE_H
 #define JOB_TEST_STAGE_H
@@ -16,6 +18,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/strbuf.h"
 #include "base/tap.h"
 #include "job/job.h"
@@ -29,7 +32,10 @@ struct stage {
     struct replica *replicas;
     struct process *processes;
     struct job *job;
-    char decisions[256]; /* letters: o open, s start, T stop, K kill, E end */
+    struct events all; /* everything that was applied */
+    char
+        decisions[256]; /* letters: o open, s start, r restart, T stop, K kill, A attempt, P paused,
+                            E end */
 };
 
 static const char *const stage_argv[] = {"./train", NULL};
@@ -92,17 +98,16 @@ static void stage_cast(struct stage *st, const char *cast, const char *dialect)
 
 static void stage_apply(struct stage *st, const struct events *es)
 {
-    static const char letter[] = {[EVENT_OPEN] = 'o',
-                                  [EVENT_START] = 's',
-                                  [EVENT_STOP] = 'T',
-                                  [EVENT_KILL] = 'K',
-                                  [EVENT_ENDED] = 'E'};
+    static const char letter[] = {
+        [EVENT_OPEN] = 'o',  [EVENT_START] = 's',   [EVENT_STOP] = 'T',    [EVENT_KILL] = 'K',
+        [EVENT_ENDED] = 'E', [EVENT_RESTART] = 'r', [EVENT_ATTEMPT] = 'A', [EVENT_PAUSED] = 'P'};
 
     for (size_t i = 0; i < es->n; i++) {
         size_t n = strlen(st->decisions), t = es->v[i].type;
         if (t < sizeof(letter) && letter[t] && n + 1 < sizeof(st->decisions))
             st->decisions[n] = letter[t];
         job_apply(st->job, &es->v[i]);
+        events_add(&st->all, &es->v[i]);
     }
 }
 
@@ -128,22 +133,28 @@ static void stage_decide(struct stage *st, ns_t now)
     }
 }
 
+/* Everything that the engine was asked for is there. */
+static void stage_up(struct stage *st, ns_t at)
+{
+    for (uint32_t i = 0; i < st->plan.n_replicas; i++)
+        (void)stage_report(st, &(struct observation){.kind = OBS_OPENED, .replica = i, .at = at});
+    stage_decide(st, at);
+    for (uint32_t i = 0; i < st->plan.n_processes; i++)
+        (void)stage_report(st, &(struct observation){.kind = OBS_STARTED, .process = i, .at = at});
+}
+
+static const struct job_rules stage_rules = {
+    .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
+
 /* Everything that the engine was asked to start has started, at second 1. */
 static void stage_begin(struct stage *st)
 {
-    static const struct job_rules rules = {
-        .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
+    struct event created = {.type = EVENT_CREATED, .at = NS_PER_S, .random = 4711};
 
-    st->job = job_new(&st->plan, &rules);
-    job_apply(st->job, &(struct event){.type = EVENT_CREATED, .at = NS_PER_S});
+    st->job = job_new(&st->plan, &stage_rules);
+    stage_apply(st, &(struct events){.v = &created, .n = 1});
     stage_decide(st, NS_PER_S);
-    for (uint32_t i = 0; i < st->plan.n_replicas; i++)
-        (void)stage_report(st,
-                           &(struct observation){.kind = OBS_OPENED, .replica = i, .at = NS_PER_S});
-    stage_decide(st, NS_PER_S);
-    for (uint32_t i = 0; i < st->plan.n_processes; i++)
-        (void)stage_report(
-            st, &(struct observation){.kind = OBS_STARTED, .process = i, .at = NS_PER_S});
+    stage_up(st, NS_PER_S);
 }
 
 static long stage_number(const char *text)
@@ -169,11 +180,18 @@ static struct observation stage_word(const struct stage *st, const char *word)
     struct observation o = {.kind = OBS_EXITED,
                             .at = stage_number(strchr(word, '@') + 1) * NS_PER_S};
 
-    if (strncmp(word, "cancel", 6) == 0 || strncmp(word, "lost", 4) == 0) {
-        o.kind = *word == 'c' ? OBS_CANCEL : OBS_LOST;
-        o.signal = SIGINT;
-        return o;
-    }
+    static const struct {
+        const char *word;
+        enum obs_kind kind;
+    } requests[] = {
+        {"cancel", OBS_CANCEL}, {"lost", OBS_LOST}, {"pause", OBS_PAUSE}, {"resume", OBS_RESUME}};
+
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+        if (strncmp(word, requests[i].word, strlen(requests[i].word)) == 0) {
+            o.kind = requests[i].kind;
+            o.signal = SIGINT;
+            return o;
+        }
     o.process = stage_process(st, word);
     o.end = (struct ending){.known = true, .max_rss = -1};
     if (how[1] == '!') {
@@ -202,6 +220,21 @@ static void stage_stop_all(struct stage *st, ns_t at)
     stage_decide(st, at);
 }
 
+/* Words that are no report. */
+static bool stage_direction(struct stage *st, const char *word)
+{
+    ns_t at = stage_number(strchr(word, '@') + 1) * NS_PER_S;
+
+    if (strncmp(word, "up@", 3) == 0)
+        stage_up(st, at);
+    else if (strncmp(word, "down@", 5) == 0)
+        stage_stop_all(st, at);
+    else if (strncmp(word, "wait@", 5) != 0)
+        return false;
+    stage_decide(st, at);
+    return true;
+}
+
 static void stage_play(struct stage *st, const char *play)
 {
     char text[512], *save = NULL;
@@ -211,6 +244,8 @@ static void stage_play(struct stage *st, const char *play)
     for (char *turn = strtok_r(text, " ", &save); turn; turn = strtok_r(NULL, " ", &save)) {
         char *inner = NULL;
         for (char *w = strtok_r(turn, "+", &inner); w; w = strtok_r(NULL, "+", &inner)) {
+            if (stage_direction(st, w))
+                continue;
             struct observation o = stage_word(st, w);
             (void)stage_report(st, &o);
             now = o.at > now ? o.at : now;
@@ -224,6 +259,7 @@ static void stage_play(struct stage *st, const char *play)
 static void stage_free(struct stage *st)
 {
     job_free(st->job);
+    events_release(&st->all);
     arena_free(st->a);
 }
 

@@ -140,7 +140,7 @@ static void test_references(void)
 static const char *unmasked(struct seed *s, const char *name)
 {
     const struct env_value *v;
-    size_t n = plan_env(s->arena, seed_plan(s), WORKER_1, false, &v);
+    size_t n = plan_env(s->arena, seed_plan(s), WORKER_1, FIRST_START, false, &v);
 
     for (size_t i = 0; i < n; i++)
         if (!strcmp(v[i].name, name))

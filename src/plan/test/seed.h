@@ -136,7 +136,7 @@ static inline const char *seed_exec(struct seed *s, uint32_t process)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     const struct plan *plan = seed_plan(s);
-    const char *const *argv = plan_exec_argv(s->arena, plan, &plan->processes[process]);
+    const char *const *argv = plan_exec_argv(s->arena, plan, &plan->processes[process], FIRST_START);
 
     for (; argv && *argv; argv++)
         strbuf_addf(&sb, "<%s>", *argv);
@@ -172,7 +172,7 @@ static inline const char *seed_env(struct seed *s, uint32_t process, const char 
 {
     const struct plan *plan = seed_plan(s);
     const struct env_value *v;
-    size_t n = plan_env(s->arena, plan, process, true, &v);
+    size_t n = plan_env(s->arena, plan, process, FIRST_START, true, &v);
 
     for (size_t i = 0; i < n; i++)
         if (!strcmp(v[i].name, name))

@@ -1,0 +1,193 @@
+/* retry.c - what follows a failure: another attempt of the job, a restart of one process, or nothing.
+ *
+ * Three rules meet here. OpenPAI retries by the class of the failure first and by a number second,
+ * for the whole job or, where its tasks are no gang, for a task. Kubernetes' restart policies start a
+ * process again in its place. And what nobody retries: what somebody asked for (cancel, deadline), and
+ * what is not known to have failed (lost).
+ *
+ * OpenPAI retries failures of its own making without counting them, for ever. Here a failure counts
+ * after FREE_RETRIES of them in a row because of the same replica: nothing but the job itself is left
+ * to be their reason.
+ *
+ * Nothing here is random: where OpenPAI rolls dice, the job's own number and the number of the try
+ * are mixed.
+ */
+#include <stddef.h>
+
+#include "job/job.h"
+
+#define FREE_RETRIES 3
+#define CONFLICT_MIN_S 60
+#define CONFLICT_MAX_S 900
+#define BACKOFF_MIN_S 10
+#define BACKOFF_MAX_S 300
+
+/* --- classes ----------------------------------------------------------------------------------- */
+
+/* OpenPAI's exit table as far as a command's own code tells: what it finds by searching the log is
+ * known here by code alone. Whatever is not in it is unknown. */
+static const struct {
+    int from, to;
+    enum failure_class class;
+} classes[] = {
+    {127, 127, FAILURE_PERMANENT}, /* 220: command not found */
+    {130, 131, FAILURE_TRANSIENT}, /* SIGINT, SIGQUIT */
+    {132, 132, FAILURE_PERMANENT}, /* SIGILL */
+    {135, 136, FAILURE_PERMANENT}, /* SIGBUS, SIGFPE */
+    {137, 137, FAILURE_TRANSIENT}, /* SIGKILL */
+    {141, 141, FAILURE_PERMANENT}, /* SIGPIPE */
+    {143, 143, FAILURE_TRANSIENT}, /* SIGTERM */
+    {200, 200, FAILURE_TRANSIENT}, /* the controller's own; a program may use them */
+    {201, 201, FAILURE_CONFLICT},  {210, 210, FAILURE_PERMANENT}, {220, 222, FAILURE_PERMANENT},
+    {223, 223, FAILURE_TRANSIENT}, /* CUDA ECC */
+    {224, 235, FAILURE_PERMANENT}, {249, 249, FAILURE_PERMANENT}, {250, 250, FAILURE_TRANSIENT},
+    {251, 251, FAILURE_CONFLICT},  {252, 252, FAILURE_PERMANENT}, {253, 253, FAILURE_TRANSIENT},
+    {254, 254, FAILURE_PERMANENT},
+};
+
+enum failure_class failure_class(const struct ending *e)
+{
+    int code = ending_exit_code(e);
+
+    if (e->oom || e->exec_errno)
+        return FAILURE_PERMANENT;
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+        if (code >= classes[i].from && code <= classes[i].to)
+            return classes[i].class;
+    return FAILURE_UNKNOWN;
+}
+
+/* --- OpenPAI's order --------------------------------------------------------------------------- */
+
+struct tries { /* what was spent so far, and on what the dice depend */
+    uint32_t total, counted, free_run;
+    uint64_t random; /* two of the same job differ */
+};
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static int64_t conflict_delay_ms(const struct tries *t)
+{
+    uint64_t range = (CONFLICT_MAX_S - CONFLICT_MIN_S) * UINT64_C(1000) + 1;
+
+    return CONFLICT_MIN_S * INT64_C(1000) + (int64_t)(mix(t->random + t->total) % range);
+}
+
+static struct retry by_policy(struct retry_policy policy, const struct tries *t, bool failed,
+                              enum failure_class class)
+{
+    struct retry none = {0}, counted = {.again = true, .counted = true};
+    bool free = class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT;
+
+    if (policy.by_class && failed) {
+        if (class == FAILURE_PERMANENT)
+            return none;
+        if (free && t->free_run < FREE_RETRIES)
+            return (struct retry){.again = true,
+                                  .delay_ms = class == FAILURE_CONFLICT ? conflict_delay_ms(t) : 0};
+    }
+    if (policy.max == -2)
+        return counted;
+    if (failed && (policy.max == -1 || (policy.max > 0 && t->counted < (uint32_t)policy.max)))
+        return counted;
+    return none;
+}
+
+/* --- the whole job ----------------------------------------------------------------------------- */
+
+/* The ending that the attempt is judged by: that of the replica that made the count full. */
+static enum failure_class attempt_class(const struct job *job, const struct cause *c)
+{
+    struct trigger t = job_trigger(job);
+
+    if (t.outcome == OUTCOME_FAILED && t.replica >= 0 && t.replica != c->replica) {
+        const struct replica *r = &job->plan->replicas[t.replica];
+        for (uint32_t i = 0; i < r->n_processes; i++) {
+            const struct proc *p = &job->procs[r->first_process + i];
+            if (p->state == PROC_ENDED && !p->stop_asked && !ending_ok(&p->end))
+                return failure_class(&p->end);
+        }
+    }
+    return failure_class(&c->end);
+}
+
+/* OpenPAI tries a gang that did not come together (251) again later, because other jobs may hold what it
+ * needs. Here that is nobody's fault but this machine's. */
+static bool is_final(enum cause_kind kind)
+{
+    return kind == CAUSE_CANCELLED || kind == CAUSE_LOST || kind == CAUSE_DEADLINE ||
+           kind == CAUSE_HANG || kind == CAUSE_NOT_READY;
+}
+
+struct retry job_retry(const struct job *job)
+{
+    struct retry none = {0};
+    struct cause c = job_cause(job);
+    struct tries t = {
+        .total = job->retries, .counted = job->retries_counted, .random = job->random};
+
+    if (job->cancel_signal || job->lost || is_final(c.kind))
+        return none;
+    if (c.replica == job->free_replica)
+        t.free_run = job->retries_free;
+    bool failed = c.kind != CAUSE_NONE;
+    return by_policy(job->plan->spec->retry, &t, failed,
+                     failed ? attempt_class(job, &c) : FAILURE_UNKNOWN);
+}
+
+/* --- one process ------------------------------------------------------------------------------- */
+
+/* The first at once, then after 10, 20, 40 … 300 s. */
+static int64_t restart_delay_ms(uint32_t restarts)
+{
+    int64_t s = BACKOFF_MIN_S;
+
+    if (restarts == 0)
+        return 0;
+    for (uint32_t i = 1; i < restarts && s < BACKOFF_MAX_S; i++)
+        s *= 2;
+    return (s < BACKOFF_MAX_S ? s : BACKOFF_MAX_S) * 1000;
+}
+
+static bool restart_wanted(enum restart_policy policy, const struct ending *e)
+{
+    switch (policy) {
+    case RESTART_ON_FAILURE:
+        return !ending_ok(e);
+    case RESTART_ALWAYS:
+        return true;
+    case RESTART_EXIT_CODE:
+        return ending_exit_code(e) >= 128;
+    default:
+        return false;
+    }
+}
+
+struct retry job_restart(const struct job *job, uint32_t process)
+{
+    const struct proc *p = &job->procs[process];
+    const struct role *role = job->plan->replicas[job->plan->processes[process].replica].role;
+    struct retry none = {0};
+    struct tries t = {.total = p->restarts,
+                      .counted = p->restarts_counted,
+                      .free_run = p->restarts_free,
+                      .random = job->random + ((uint64_t)process << 32)};
+
+    /* what Muster could not prepare, or what cannot be executed, would fail the same way again */
+    if (job->stop != STOP_NONE || job->cancel_signal || p->end.exec_errno)
+        return none;
+    if (role->restart == RESTART_BY_CLASS)
+        return by_policy((struct retry_policy){.by_class = true, .max = role->restart_limit}, &t,
+                         !ending_ok(&p->end), failure_class(&p->end));
+    if (role->restart_limit <= 0 || p->restarts_counted >= (uint32_t)role->restart_limit ||
+        !restart_wanted(role->restart, &p->end))
+        return none;
+    return (struct retry){
+        .again = true, .counted = true, .delay_ms = restart_delay_ms(p->restarts)};
+}
