@@ -55,6 +55,7 @@ name: ending
 type: job
 prerequisites:
   - {name: image, type: dockerimage, uri: none}
+${retry:+jobRetryCount: $retry}
 taskRoles:
   worker:
     instances: 4
@@ -62,6 +63,20 @@ taskRoles:
     dockerImage: image
     resourcePerInstance: {cpu: 1, memoryMB: 512, gpu: 0}
     commands: $(json_list "$1")
+YAML
+}
+
+write_kubeflow() # COMMAND: an MPIJob of Kubeflow's first version, with a launcher that is a shell
+{
+    cat <<YAML
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: ending}
+spec:
+  replicas: 2
+  ${deadline:+activeDeadlineSeconds: $deadline}
+  ${backoff:+backoffLimit: $backoff}
+  template: {spec: {containers: [{name: c, image: none, command: [sh, -c, $(json_list "$1" | tr -d '[]')]}]}}
 YAML
 }
 
@@ -128,12 +143,15 @@ compare()
 
 run_row()
 {
-    limit='' fault='' home='' form='' options=''
+    limit='' fault='' home='' form='' retry='' deadline='' backoff='' options=''
     for word in $words; do
         case $word in
         limit=*) limit=${word#*=} ;;
         fault=*) fault=${word#*=} ;;
         home=*) home=${word#*=} ;;
+        retry=*) retry=${word#*=} ;;
+        deadline=*) deadline=${word#*=} ;;
+        backoff=*) backoff=${word#*=} ;;
         form=* | file=*) form=${word#*=} ;;
         -) ;;
         *) options="$options $word" ;;
@@ -155,6 +173,7 @@ run_row()
     missing) options=" $WORK/missing.yaml #" ;;
     shell) ;;
     gang) write_gang "$command" >job.yaml ;;
+    kubeflow) write_kubeflow "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage
