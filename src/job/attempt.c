@@ -50,7 +50,7 @@ void attempt_reset(struct job *job, ns_t begin_at)
     job->running_at = job->stop_at = job->kill_at = job->ended = 0;
     job->phase = JOB_PENDING;
     job->begin_at = begin_at;
-    job->begun = job->resumed = false;
+    job->begun = false;
     job->outcome = OUTCOME_NONE;
     job->exit_code = 0;
     job->cause = (struct cause){0};
@@ -88,7 +88,7 @@ static void count_retry(struct job *job, const struct event *e)
 
 void attempt_begin(struct job *job, const struct event *e)
 {
-    bool resumed = job->phase == JOB_PAUSED;
+    bool resumed = job->resumed || job->phase == JOB_PAUSED;
 
     if (e->retry)
         count_retry(job, e);

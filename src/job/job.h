@@ -157,7 +157,7 @@ struct job {
     ns_t created;     /* the job */
     uint32_t attempt; /* from 1 */
     bool begun;       /* something of this attempt has been started or opened */
-    bool resumed;     /* this attempt follows a pause */
+    bool resumed;     /* this attempt follows a pause, at once or later */
     ns_t begin_at;    /* no earlier is anything started in this attempt */
     ns_t running_at, stop_at, kill_at, ended;
     struct proc *procs; /* plan->n_processes */
@@ -325,7 +325,9 @@ static inline const struct launch *job_last_launch(const struct job *job)
 /* The present start of a process. */
 static inline struct start job_start(const struct job *job, uint32_t process)
 {
-    return (struct start){.attempt = job->attempt, .instance = job->procs[process].restarts + 1};
+    return (struct start){.attempt = job->attempt,
+                          .instance = job->procs[process].restarts + 1,
+                          .resumed = job->resumed};
 }
 
 bool ending_ok(const struct ending *e); /* exit code 0 */

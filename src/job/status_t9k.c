@@ -140,7 +140,7 @@ static void conditions(const struct job *job, struct json *j)
     } else if (job->phase == JOB_PAUSED) {
         condition(j, "Paused", true, job->paused_at ? job->paused_at : job->created,
                   "PauseRequested", "The job is paused.");
-    } else if (job->paused_at || job->resumed) {
+    } else if (job->resumed) {
         condition(j, "Paused", false, job->begin_at, "Resumed", "The job has been resumed.");
     }
     json_end(j);

@@ -184,6 +184,7 @@ bool spec_calls_mpi(const struct job_spec *spec);
  * in it. Both count from 1. */
 struct start {
     uint32_t attempt, instance;
+    bool resumed; /* after a pause: a file may have another command for that */
 };
 #define FIRST_START ((struct start){.attempt = 1, .instance = 1})
 

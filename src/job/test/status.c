@@ -1,6 +1,7 @@
 /* status.c - the status views of the dialects, word for word. */
 #include "job/report.h"
 #include "job/status.h"
+#include "job/status_t9k.h"
 #include "job/test/stage.h"
 
 typedef void (*view)(const struct job *, struct json *);
@@ -199,6 +200,55 @@ static void test_kubeflow(void)
     stage_free(&st);
 }
 
+/* --- T9k --------------------------------------------------------------------------------------- */
+
+static void test_t9k(void)
+{
+    struct stage st;
+
+    begin_mpi(&st);
+    launcher_starts(&st);
+    part(&st, status_t9k, "{\"phase\":\"Running\"", "4.29: Running");
+    stage_play(&st, "pause@5");
+    part(&st, status_t9k, "{\"phase\":\"Paused\"", "4.29: Paused");
+    part(&st, status_t9k, "\"deleted\":3", "4.25: its replicas are gone");
+    part(&st, status_t9k, "{\"type\":\"Paused\",\"status\":\"True\"", "4.28: its condition");
+    stage_play(&st, "resume@7");
+    part(&st, status_t9k, "{\"phase\":\"Resuming\"", "4.29: Resuming, until the gate opens");
+    stage_play(&st, "up@8 up@9");
+    part(&st, status_t9k, "{\"phase\":\"Running\"", "4.29: and Running again");
+    part(&st, status_t9k, "{\"type\":\"Paused\",\"status\":\"False\"", "4.28: no longer paused");
+    stage_free(&st);
+
+    begin_mpi(&st);
+    st.roles[0].restart = RESTART_ON_FAILURE;
+    st.roles[0].restart_limit = 3;
+    launcher_starts(&st);
+    stage_play(&st, "launcher-0=1@5 up@6");
+    part(&st, status_t9k, "{\"type\":\"launcher\",\"restartCount\":1", "T9k: restarts are counted");
+    part(&st, status_kubeflow_v1alpha1, "{\"launcherStatus\":\"Active\"",
+         "Kubeflow v1alpha1: a launcher that is started again is active");
+    stage_free(&st);
+}
+
+/* OpenPAI shows whose retries they were. */
+static void test_retries(void)
+{
+    static const struct pai_spec v2 = {.version = 2};
+    struct stage st;
+
+    stage_cast(&st, "w 1 1 1", "openpai-v2");
+    st.spec.pai = &v2;
+    st.spec.retry = (struct retry_policy){.by_class = true, .max = 1};
+    stage_begin(&st);
+    stage_play(&st, "w-0=137@5 up@6 w-0=1@7 up@8 w-0=2@9");
+    part(&st, status_openpai,
+         "\"retries\":2,\"retryDetails\":{\"user\":1,\"platform\":1,\"resource\":0}",
+         "1.5: the user's retries and the platform's, apart");
+    part(&st, status_openpai, "\"appExitCode\":2", "4.1: the status is the last attempt's");
+    stage_free(&st);
+}
+
 /* --- which view a job gets --------------------------------------------------------------------- */
 
 static void test_choice(void)
@@ -235,6 +285,8 @@ int main(void)
     test_openpai_v2();
     test_azureml();
     test_kubeflow();
+    test_t9k();
+    test_retries();
     test_choice();
     return tap_done();
 }

@@ -122,11 +122,55 @@ static void test_hosts(void)
     arena_free(s.arena);
 }
 
+/* What a later start of a process is told, where it writes, and what it runs after a pause. */
+static void test_starts(void)
+{
+    static const char *const command[] = {"resume", "$(MUSTER_ATTEMPT)", NULL};
+    static const char *const args[] = {"now", NULL};
+    static const struct debug_role resume[] = {
+        {.role = "launcher", .command = command, .args = args},
+        {.role = "worker", .command = command}};
+    static const struct {
+        struct start start;
+        const char *want;
+    } names[] = {
+        {{1, 1, false}, "launcher-0.log"},
+        {{2, 1, false}, "launcher-0.attempt-2.log"},
+        {{1, 3, false}, "launcher-0.restart-2.log"},
+        {{4, 2, true}, "launcher-0.attempt-4.restart-1.log"},
+    };
+    const struct start later = {.attempt = 2, .instance = 1, .resumed = true};
+    const struct start retried = {.attempt = 2, .instance = 1};
+    char log[PLAN_LOG_NAME];
+    struct seed s;
+
+    seed_init(&s);
+    const struct plan *plan = seed_plan(&s);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        is_str(plan_log_name(&plan->processes[0], names[i].start, log), names[i].want, "%s",
+               names[i].want);
+    is_str(plan_log_name(&plan->processes[1], later, log), "", "who only waits writes nothing");
+
+    s.spec.resume_roles = resume;
+    s.spec.n_resume_roles = 2;
+    plan = seed_plan(&s);
+    const char *const *argv = plan_exec_argv(s.arena, plan, &plan->processes[0], later);
+    is_str(argv[0], "resume", "4.26: resumeSpecs: the launcher's command after a pause");
+    is_str(argv[1], "2", "4.26: with its variables");
+    is_str(argv[2], "now", "4.26: and args");
+    ok(!argv[3], "4.26: and no more");
+    argv = plan_exec_argv(s.arena, plan, &plan->processes[0], retried);
+    ok(strcmp(argv[0], "resume") != 0, "4.26: not after a failure");
+    ok(!plan_exec_argv(s.arena, plan, &plan->processes[1], later), "4.26: workers only wait");
+    arena_free(s.arena);
+}
+
 int main(void)
 {
     test_shells();
     test_argv();
     test_argv_secret();
     test_hosts();
+    test_starts();
     return tap_done();
 }

@@ -136,7 +136,8 @@ static inline const char *seed_exec(struct seed *s, uint32_t process)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     const struct plan *plan = seed_plan(s);
-    const char *const *argv = plan_exec_argv(s->arena, plan, &plan->processes[process], FIRST_START);
+    const char *const *argv =
+        plan_exec_argv(s->arena, plan, &plan->processes[process], FIRST_START);
 
     for (; argv && *argv; argv++)
         strbuf_addf(&sb, "<%s>", *argv);
