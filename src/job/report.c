@@ -36,6 +36,14 @@ static void kv_number(struct json *j, const char *key, int64_t n)
         json_kv_null(j, key);
 }
 
+/* What has not ended has no outcome yet, and what has not started may still do so. */
+static void kv_outcome(const struct job *job, struct json *j, enum outcome o)
+{
+    bool open = o == OUTCOME_NONE || (o == OUTCOME_NEVER_STARTED && job->phase != JOB_ENDED);
+
+    json_kv_str(j, "outcome", open ? NULL : outcome_name(o));
+}
+
 static void cause(const struct job *job, const struct report_context *ctx, struct json *j)
 {
     const struct cause *c = &job->cause;
@@ -104,7 +112,7 @@ static void replicas(const struct job *job, struct json *j)
         json_kv_int(j, "index", r->index);
         json_kv_str(j, "host", r->host);
         json_kv_int(j, "restarts", v.restarts);
-        json_kv_str(j, "outcome", outcome_name(v.outcome));
+        kv_outcome(job, j, v.outcome);
         kv_code(j, v.exit_code, v.signal);
         json_kv_str(j, "stopped_because_of",
                     v.outcome == OUTCOME_STOPPED && by >= 0 ? job->plan->replicas[by].name : NULL);
@@ -123,7 +131,7 @@ static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint3
     json_object(j);
     json_kv_int(j, "rank", rank);
     json_kv_str(j, "replica", job->plan->replicas[replica].name);
-    json_kv_str(j, "outcome", outcome_name(o));
+    kv_outcome(job, j, o);
     kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end), end->signal);
     kv_time(j, "started", started);
     kv_time(j, "ended", end->at);
@@ -178,7 +186,7 @@ static void attempt(const struct job *job, const struct report_context *ctx, str
 {
     json_object(j);
     json_kv_int(j, "number", job->attempt);
-    json_kv_str(j, "outcome", outcome_name(job->outcome));
+    kv_outcome(job, j, job->outcome);
     json_key(j, "cause");
     cause(job, ctx, j);
     kv_time(j, "started", job->begin_at);
@@ -208,7 +216,12 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     const struct job_spec *spec = job->plan->spec;
     auto_strbuf struct strbuf sentence = STRBUF_INIT, hint = STRBUF_INIT;
 
-    verdict_sentence(job, &sentence);
+    if (job->phase == JOB_ENDED)
+        verdict_sentence(job, &sentence);
+    else
+        strbuf_addf(&sentence, "%s: %u of %u processes run, %u have ended",
+                    job_phase_name(job->phase), job->n_running, job->plan->n_processes,
+                    job->n_ended);
     hint_for(job, ctx->log_tail, &hint);
     if (hint.len > 0)
         strbuf_addf(&sentence, "; %s", hint.buf);
@@ -224,8 +237,8 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     json_kv_str(j, "engine", ctx->engine);
     json_kv_str(j, "isolation", job->plan->facts->isolation);
     json_kv_str(j, "run_dir", job->plan->facts->run_dir);
-    json_kv_str(j, "outcome", outcome_name(job->outcome));
-    json_kv_int(j, "exit_code", job->exit_code);
+    kv_outcome(job, j, job->outcome);
+    kv_number(j, "exit_code", job->phase == JOB_ENDED ? job->exit_code : -1);
     json_kv_str(j, "verdict", sentence.buf);
     json_key(j, "cause");
     cause(job, ctx, j);

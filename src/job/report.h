@@ -1,4 +1,5 @@
-/* report.h - the report of CONTRACTS §4. */
+/* report.h - the report of CONTRACTS §4. Of a job that has not ended: what is known so far, with no
+ * outcome, exit code and cause, and its phase instead of a verdict. */
 #ifndef JOB_REPORT_H
 #define JOB_REPORT_H
 
