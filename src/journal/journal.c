@@ -1,5 +1,6 @@
 /* journal.c - the JSON lines journal of a foreground run. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,6 +55,38 @@ static void add_ending(struct json *j, const struct ending *end)
         json_kv_int(j, "max_rss", end->max_rss);
 }
 
+/* The name a person knows it by, so that the journal can be read without the plan. */
+static void add_who(struct json *j, const struct job *job, const struct event *ev)
+{
+    const struct plan *plan = job->plan;
+    const struct process *p = NULL;
+    char who[LIMIT_NAME + 32];
+
+    switch (ev->type) {
+    case EVENT_START:
+    case EVENT_STARTED:
+    case EVENT_START_FAILED:
+    case EVENT_EXITED:
+        p = &plan->processes[ev->process];
+        if (p->rank >= 0)
+            (void)snprintf(who, sizeof(who), "%s/%d", plan->replicas[p->replica].name, p->rank);
+        else
+            (void)snprintf(who, sizeof(who), "%s", plan->replicas[p->replica].name);
+        break;
+    case EVENT_RANK_STARTED:
+    case EVENT_RANK_EXITED:
+        (void)snprintf(who, sizeof(who), "%s/%u", plan->replicas[ev->replica].name, ev->rank);
+        break;
+    case EVENT_OPEN:
+    case EVENT_OPENED:
+        (void)snprintf(who, sizeof(who), "%s", plan->replicas[ev->replica].name);
+        break;
+    default:
+        return;
+    }
+    json_kv_str(j, "who", who);
+}
+
 void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
 {
     static const char *const stops[] = {
@@ -68,6 +101,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
     json_object(&j);
     json_kv_int(&j, "at", ev->at);
     json_kv_str(&j, "event", event_type_name(ev->type));
+    add_who(&j, job, ev);
     switch (ev->type) {
     case EVENT_CREATED:
         json_kv_int(&j, "version", 1);
@@ -98,6 +132,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
             add_ending(&j, &ev->end);
         } else {
             json_kv_int(&j, "size", ev->size);
+            json_kv_bool(&j, "forwarded", ev->forwarded);
             json_kv_str(&j, "log", ev->log);
         }
         break;
