@@ -38,13 +38,17 @@
 #define LIMIT_NEIGHBOURS 256         /* up to so many of them know each other from the start */
 #define LIMIT_LINE_BYTES (64 * 1024) /* a live line; longer ones are shown in pieces */
 #define LIMIT_LIVE_BYTES                                                                           \
-    (1024 * 1024)           /* live output waiting for a slow terminal; logs wait on disk */
-#define LIMIT_TAIL_LINES 20 /* lines of a log in a verdict */
-#define LIMIT_TAIL_BYTES (16 * 1024) /* bytes read back for those lines */
-#define LIMIT_TREE_DEPTH 256         /* directories within each other when removing a tree */
-#define LIMIT_RUNS_KEPT 50           /* run directories kept */
-#define LIMIT_ATTEMPTS 100  /* attempts of a job that are kept; then the first and the last */
-#define LIMIT_ERR_TEXT 1024 /* text of a struct err */
+    (1024 * 1024)                /* live output waiting for a slow terminal; logs wait on disk */
+#define LIMIT_CONTROL_CLIENTS 64 /* connections to a run's control socket at once */
+#define LIMIT_CONTROL_ANSWER                                                                       \
+    (64 * 1024 * 1024)                        /* one answer of it; a request: LIMIT_PACKET_BYTES */
+#define LIMIT_REPORT_BYTES (64 * 1024 * 1024) /* a report or journal that is read back */
+#define LIMIT_TAIL_LINES 20                   /* lines of a log in a verdict */
+#define LIMIT_TAIL_BYTES (16 * 1024)          /* bytes read back for those lines */
+#define LIMIT_TREE_DEPTH 256 /* directories within each other when removing a tree */
+#define LIMIT_RUNS_KEPT 50   /* run directories kept */
+#define LIMIT_ATTEMPTS 100   /* attempts of a job that are kept; then the first and the last */
+#define LIMIT_ERR_TEXT 1024  /* text of a struct err */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
 #define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "engine/local/local.h"
 #include "journal/journal.h"
+#include "run/control.h"
 #include "run/live.h"
 #include "run/news.h"
 
@@ -27,6 +28,7 @@ struct driver {
     struct journal *journal;
     struct engine *engine;
     struct live *live;
+    struct control *control; /* NULL if it could not be had */
     struct engine_client client;
     uv_timer_t wake, status;
     uv_signal_t signals[N_CAUGHT];
@@ -205,6 +207,32 @@ static void on_signal(uv_signal_t *handle, int sig)
     turn(d);
 }
 
+/* --- what other verbs ask for ----------------------------------------------------------------- */
+
+static void posted(void *ctx, const struct observation *o)
+{
+    observed(ctx, o);
+    turn(ctx);
+}
+
+static void pass_signal(void *ctx, int sig)
+{
+    struct driver *d = ctx;
+
+    d->engine->ops->signal(d->engine, sig);
+}
+
+/* A run that nobody can ask is still a run. */
+static void open_control(struct driver *d, int scratch_fd)
+{
+    struct err e;
+    const struct control_host host = {
+        .job = d->job, .scratch_fd = scratch_fd, .post = posted, .signal = pass_signal, .ctx = d};
+
+    if (control_open(&d->loop, &host, &d->control, &e) < 0)
+        d->opts->note(e.text);
+}
+
 /* --- the line at the bottom ------------------------------------------------------------------- */
 
 static void on_status(uv_timer_t *timer)
@@ -271,6 +299,7 @@ static void hold_signals(void)
 static void finish(struct driver *d)
 {
     hold_signals();
+    control_free(d->control);
     if (d->live) {
         live_finish(d->live);
         live_free(d->live);
@@ -301,6 +330,7 @@ struct job *drive(const struct plan *plan, const struct rundir *rd,
     if (r == 0) {
         d.live = live_new(&d.loop, rd->logs_fd, logs, opts->colour, on_activity, &d);
         begin(&d);
+        open_control(&d, rd->scratch_fd);
         turn(&d);
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
     }

@@ -45,7 +45,7 @@ static char *state_home(void)
     return xasprintf("%s/.local/state", pw ? pw->pw_dir : "/tmp");
 }
 
-static char *runtime_home(void)
+char *rundir_scratch_home(void)
 {
     const char *xdg = getenv("XDG_RUNTIME_DIR");
 
@@ -54,15 +54,22 @@ static char *runtime_home(void)
     return xasprintf("/tmp/muster-%u", geteuid());
 }
 
+char *rundir_runs_home(void)
+{
+    auto_free char *state = state_home();
+
+    return xasprintf("%s/muster/runs", state);
+}
+
 int rundir_name(const char *run_id, const char *override, struct rundir *ret, struct err *e)
 {
-    auto_free char *state = state_home(), *runtime = runtime_home();
+    auto_free char *runs = rundir_runs_home(), *runtime = rundir_scratch_home();
     char cwd[PATH_MAX];
 
     if (override && *override != '/' && !getcwd(cwd, sizeof(cwd)))
         return err_sys(e, -errno, "cannot find out the working directory");
     ret->run_id = xstrdup(run_id);
-    ret->path = !override          ? xasprintf("%s/muster/runs/%s", state, run_id)
+    ret->path = !override          ? xasprintf("%s/%s", runs, run_id)
                 : *override == '/' ? xstrdup(override)
                                    : xasprintf("%s/%s", cwd, override);
     ret->scratch = xasprintf("%s/%s", runtime, run_id);
@@ -113,7 +120,8 @@ int rundir_make(struct rundir *rd, struct err *e)
     if (mkdir(rd->path, 0700) < 0)
         return err_sys(e, -errno, "cannot make the run directory %s", rd->path);
     rd->fd = open(rd->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (rd->fd < 0 || flock(rd->fd, LOCK_EX | LOCK_NB) < 0 || mkdirat(rd->fd, "logs", 0700) < 0)
+    /* `muster list` may be looking whether the run lives: it holds the lock for a moment only. */
+    if (rd->fd < 0 || flock(rd->fd, LOCK_EX) < 0 || mkdirat(rd->fd, "logs", 0700) < 0)
         return err_sys(e, -errno, "cannot prepare the run directory %s", rd->path);
     rd->logs_fd = openat(rd->fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (rd->logs_fd < 0)

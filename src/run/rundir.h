@@ -28,6 +28,10 @@ struct rundir {
 /* Where a run of this id would be, without making anything. override: --run-dir, or NULL. */
 int rundir_name(const char *run_id, const char *override, struct rundir *ret, struct err *e);
 
+/* Where run directories and scratch directories are, as heap strings. */
+char *rundir_runs_home(void);
+char *rundir_scratch_home(void);
+
 /* A new id, ordered by time: "20261115-200000-k3x9". */
 char *rundir_new_id(void);
 

@@ -1,0 +1,482 @@
+/* control.c - the control socket's connections, in the loop of the run.
+ *
+ * Nothing here waits: a client that does not read its answer keeps its own connection busy, nobody
+ * else. What a request means for the job is decided by the core; it gets observations like any other.
+ *
+ * Not here: the other end (ask.c), finding the socket of a run (runs.c).
+ */
+#include "run/control.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "doc/json_read.h"
+#include "engine/local/exec.h"
+#include "job/report.h"
+
+struct client {
+    struct control *control;
+    struct client *next, *prev;
+    int fd, exec_fd; /* exec_fd: to the supervisor, -1 without a command */
+    uv_poll_t poll, exec_poll;
+    int n_handles;
+    struct strbuf in, out;
+    int fds[3], n_fds; /* what came along, for exec */
+    bool answered;     /* only the rest of `out` is still to be sent */
+};
+
+struct control {
+    uv_poll_t poll;
+    int fd;
+    struct control_host host;
+    struct client *clients;
+    size_t n_clients;
+};
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(TAKE_FD(*fd));
+}
+
+static void on_client_closed(uv_handle_t *handle)
+{
+    struct client *c = handle->data;
+
+    if (--c->n_handles == 0)
+        free(c);
+}
+
+static void client_close(struct client *c)
+{
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        c->control->clients = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    c->control->n_clients--;
+    uv_close((uv_handle_t *)&c->poll, on_client_closed);
+    if (c->exec_fd >= 0)
+        uv_close((uv_handle_t *)&c->exec_poll, on_client_closed);
+    close_fd(&c->fd);
+    close_fd(&c->exec_fd);
+    for (int i = 0; i < c->n_fds; i++)
+        close_fd(&c->fds[i]);
+    strbuf_release(&c->in);
+    strbuf_release(&c->out);
+}
+
+static void on_client(uv_poll_t *poll, int status, int events);
+
+/* Sends what can be sent. Returns false if the connection is of no more use. */
+static bool flush(struct client *c)
+{
+    while (c->out.len > 0) {
+        ssize_t n = send(c->fd, c->out.buf, c->out.len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0)
+            return false;
+        strbuf_consume(&c->out, (size_t)n);
+    }
+    (void)uv_poll_start(&c->poll, c->out.len > 0 ? UV_READABLE | UV_WRITABLE : UV_READABLE,
+                        on_client);
+    return c->out.len > 0 || !c->answered;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void answer(struct client *c, const struct strbuf *head, const struct strbuf *body)
+{
+    uint32_t sizes[2] = {(uint32_t)head->len, body ? (uint32_t)body->len : 0};
+
+    strbuf_add(&c->out, sizes, sizeof(sizes));
+    strbuf_add(&c->out, head->buf, head->len);
+    if (body)
+        strbuf_add(&c->out, body->buf, body->len);
+    c->answered = true;
+}
+
+static void refuse(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(struct client *c, const char *fmt, ...)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, head = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&head);
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    json_object(&j);
+    json_kv_int(&j, "version", CONTROL_VERSION);
+    json_kv_bool(&j, "ok", false);
+    json_kv_str(&j, "error", text.buf);
+    json_end(&j);
+    answer(c, &head, NULL);
+}
+
+static void answer_state(struct client *c, const struct strbuf *body)
+{
+    const struct job *job = c->control->host.job;
+    auto_strbuf struct strbuf head = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&head);
+
+    json_object(&j);
+    json_kv_int(&j, "version", CONTROL_VERSION);
+    json_kv_bool(&j, "ok", true);
+    json_kv_str(&j, "id", job->plan->facts->run_id);
+    json_kv_str(&j, "name", job->plan->spec->name);
+    json_kv_str(&j, "dialect", job->plan->spec->dialect);
+    json_kv_str(&j, "phase", job_phase_name(job->phase));
+    json_kv_int(&j, "started", job->created);
+    json_kv_str(&j, "run_dir", job->plan->facts->run_dir);
+    json_end(&j);
+    answer(c, &head, body);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void serve_state(struct client *c, const struct node *head)
+{
+    (void)head;
+    answer_state(c, NULL);
+}
+
+static void serve_show(struct client *c, const struct node *head)
+{
+    auto_strbuf struct strbuf body = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&body);
+    const struct report_context ctx = {.engine = "local"};
+
+    (void)head;
+    report_write(c->control->host.job, &ctx, &j);
+    strbuf_addch(&body, '\n');
+    answer_state(c, &body);
+}
+
+static void post(const struct client *c, enum obs_kind kind, int sig)
+{
+    const struct control_host *host = &c->control->host;
+    const struct observation o = {.kind = kind, .at = clock_real(), .signal = sig};
+
+    host->post(host->ctx, &o);
+}
+
+static void serve_cancel(struct client *c, const struct node *head)
+{
+    (void)head;
+    post(c, OBS_CANCEL, SIGTERM);
+    answer_state(c, NULL);
+}
+
+static void serve_kill(struct client *c, const struct node *head)
+{
+    post(c, OBS_CANCEL, SIGTERM);
+    serve_cancel(c, head);
+}
+
+static void serve_pause(struct client *c, const struct node *head)
+{
+    (void)head;
+    refuse(c, "%s cannot be paused yet", c->control->host.job->plan->spec->name);
+}
+
+static void serve_resume(struct client *c, const struct node *head)
+{
+    (void)head;
+    refuse(c, "%s is not paused", c->control->host.job->plan->spec->name);
+}
+
+static void serve_signal(struct client *c, const struct node *head)
+{
+    const struct node *sig = node_get(head, "signal");
+    const struct control_host *host = &c->control->host;
+
+    if (!sig || sig->type != NODE_INT || sig->i < 1 || sig->i >= NSIG) {
+        refuse(c, "a signal is a number from 1 to %d", NSIG - 1);
+        return;
+    }
+    host->signal(host->ctx, (int)sig->i);
+    answer_state(c, NULL);
+}
+
+/* --- exec ------------------------------------------------------------------------------------- */
+
+static void answer_status(struct client *c, int status)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&head);
+
+    json_object(&j);
+    json_kv_int(&j, "version", CONTROL_VERSION);
+    json_kv_bool(&j, "ok", true);
+    json_kv_int(&j, "status", status);
+    json_end(&j);
+    answer(c, &head, NULL);
+}
+
+static void on_exec(uv_poll_t *poll, int status, int events)
+{
+    struct client *c = poll->data;
+    struct err e;
+    int wait_status = 0, r = exec_poll(c->exec_fd, &wait_status, &e);
+
+    (void)status;
+    (void)events;
+    if (r == 0)
+        return;
+    (void)uv_poll_stop(poll);
+    if (r > 0)
+        answer_status(c, wait_status);
+    else
+        refuse(c, "%s", e.text);
+    if (!flush(c))
+        client_close(c);
+}
+
+static const struct replica *find_replica(struct client *c, const char *name)
+{
+    const struct job *job = c->control->host.job;
+    const struct plan *plan = job->plan;
+    auto_free const char **names = xcalloc(plan->n_replicas, sizeof(*names));
+
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        names[i] = plan->replicas[i].name;
+        if (strcmp(names[i], name) != 0)
+            continue;
+        if (job_replica(job, i).state == PROC_RUNNING)
+            return &plan->replicas[i];
+        refuse(c, "%s is not running", name);
+        return NULL;
+    }
+    const char *near = nearest_word(name, names, plan->n_replicas);
+    if (near)
+        refuse(c, "%s has no replica \"%s\", did you mean %s?", plan->spec->name, name, near);
+    else
+        refuse(c, "%s has no replica \"%s\"; its first is %s", plan->spec->name, name, names[0]);
+    return NULL;
+}
+
+static void serve_exec(struct client *c, const struct node *head)
+{
+    const struct node *name = node_get(head, "replica"), *command = node_get(head, "command");
+    struct err e;
+
+    if (!name || name->type != NODE_STRING || !command || command->type != NODE_STRING ||
+        c->n_fds != 3) {
+        refuse(c, "exec wants a replica, a command and three descriptors");
+        return;
+    }
+    const struct replica *r = find_replica(c, name->text);
+    if (!r)
+        return;
+    int fd = exec_begin(c->control->host.scratch_fd, r->name, command->text, c->fds, &e);
+    for (int i = 0; i < c->n_fds; i++)
+        close_fd(&c->fds[i]); /* the command has its own now; a pipe must not stay open with us */
+    if (fd < 0) {
+        refuse(c, "%s", e.text);
+        return;
+    }
+    (void)uv_poll_init(c->control->poll.loop, &c->exec_poll, fd);
+    c->exec_poll.data = c;
+    c->exec_fd = fd;
+    c->n_handles++;
+    (void)uv_poll_start(&c->exec_poll, UV_READABLE | UV_DISCONNECT, on_exec);
+}
+
+static const struct {
+    const char *name;
+    void (*serve)(struct client *c, const struct node *head);
+} requests[] = {
+    {"state", serve_state},   {"show", serve_show},   {"cancel", serve_cancel},
+    {"kill", serve_kill},     {"pause", serve_pause}, {"resume", serve_resume},
+    {"signal", serve_signal}, {"exec", serve_exec},
+};
+
+static void serve(struct client *c, const char *text, size_t len)
+{
+    auto_arena struct arena *a = arena_new();
+    struct diags ds;
+    struct doc doc;
+
+    diags_init(&ds, a);
+    json_read(a, "request", text, len, false, &ds, &doc);
+    const struct node *root = doc.broken ? NULL : doc.roots[0];
+    const struct node *version = node_get(root, "version"), *what = node_get(root, "request");
+    diags_release(&ds);
+    if (!version || version->type != NODE_INT || !what || what->type != NODE_STRING) {
+        refuse(c, "this is no request of the control protocol");
+        return;
+    }
+    if (version->i != CONTROL_VERSION) {
+        refuse(c,
+               "the run speaks version %d of the control protocol, not %lld: use the muster that "
+               "started it",
+               CONTROL_VERSION, (long long)version->i);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+        if (strcmp(requests[i].name, what->text) == 0) {
+            requests[i].serve(c, root);
+            return;
+        }
+    refuse(c, "the run knows no request \"%s\"", what->text);
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+static void take_fds(struct client *c, struct msghdr *msg)
+{
+    for (struct cmsghdr *cm = CMSG_FIRSTHDR(msg); cm; cm = CMSG_NXTHDR(msg, cm)) {
+        if (cm->cmsg_level != SOL_SOCKET || cm->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t n = (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < n; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(cm) + i * sizeof(int), sizeof(int));
+            if (c->n_fds < (int)ARRAY_SIZE(c->fds))
+                c->fds[c->n_fds++] = fd;
+            else
+                (void)close(fd);
+        }
+    }
+}
+
+/* False at the end of the connection. */
+static bool receive(struct client *c)
+{
+    char buf[4096];
+    union {
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+        struct cmsghdr header;
+    } room;
+    struct iovec iov = {.iov_base = buf, .iov_len = sizeof(buf)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = room.bytes,
+                         .msg_controllen = sizeof(room.bytes)};
+    ssize_t n = recvmsg(c->fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    take_fds(c, &msg);
+    if (n > 0 && !c->answered && c->exec_fd < 0)
+        strbuf_add(&c->in, buf, (size_t)n);
+    return n > 0;
+}
+
+static void take_request(struct client *c)
+{
+    uint32_t sizes[2];
+
+    if (c->answered || c->exec_fd >= 0 || c->in.len < sizeof(sizes))
+        return;
+    memcpy(sizes, c->in.buf, sizeof(sizes));
+    if (sizes[0] > LIMIT_PACKET_BYTES || sizes[1] != 0)
+        refuse(c, "a request has at most %d bytes and no body", LIMIT_PACKET_BYTES);
+    else if (c->in.len >= sizeof(sizes) + sizes[0])
+        serve(c, c->in.buf + sizeof(sizes), sizes[0]);
+}
+
+static void on_client(uv_poll_t *poll, int status, int events)
+{
+    struct client *c = poll->data;
+    bool open = status == 0;
+
+    if (open && (events & UV_READABLE))
+        open = receive(c);
+    if (open)
+        take_request(c);
+    if (!open || !flush(c))
+        client_close(c);
+}
+
+static void check_peer(struct client *c)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof(peer);
+
+    if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
+        (peer.uid != geteuid() && peer.uid != 0))
+        refuse(c, "only uid %u and root may control this run", geteuid());
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct control *ctl = poll->data;
+    auto_close int fd = accept4(ctl->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    (void)status;
+    (void)events;
+    if (fd < 0 || ctl->n_clients >= LIMIT_CONTROL_CLIENTS)
+        return;
+    struct client *c = xcalloc(1, sizeof(*c));
+    *c = (struct client){.control = ctl,
+                         .next = ctl->clients,
+                         .fd = TAKE_FD(fd),
+                         .exec_fd = -1,
+                         .n_handles = 1,
+                         .in = STRBUF_INIT,
+                         .out = STRBUF_INIT};
+    if (c->next)
+        c->next->prev = c;
+    ctl->clients = c;
+    ctl->n_clients++;
+    (void)uv_poll_init(poll->loop, &c->poll, c->fd);
+    c->poll.data = c;
+    check_peer(c);
+    if (!flush(c))
+        client_close(c);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+int control_open(uv_loop_t *loop, const struct control_host *host, struct control **ret,
+                 struct err *e)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    /* By way of /proc: sun_path is short, and nobody can move the directory from under us. */
+    (void)snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" CONTROL_SOCKET,
+                   host->scratch_fd);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+        fchmodat(host->scratch_fd, CONTROL_SOCKET, 0600, 0) < 0 || listen(fd, SOMAXCONN) < 0)
+        return err_sys(e, -errno, "the run cannot be controlled: no " CONTROL_SOCKET);
+    struct control *c = xcalloc(1, sizeof(*c));
+    c->host = *host;
+    c->fd = TAKE_FD(fd);
+    (void)uv_poll_init(loop, &c->poll, c->fd);
+    c->poll.data = c;
+    (void)uv_poll_start(&c->poll, UV_READABLE, on_connection);
+    *ret = c;
+    return 0;
+}
+
+static void on_control_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void control_free(struct control *c)
+{
+    if (!c)
+        return;
+    (void)unlinkat(c->host.scratch_fd, CONTROL_SOCKET, 0);
+    while (c->clients)
+        client_close(c->clients);
+    uv_close((uv_handle_t *)&c->poll, on_control_closed);
+    close_fd(&c->fd);
+}
