@@ -14,7 +14,11 @@
 #define MUSTER_VERSION "0"
 #endif
 
-const struct verb *const verbs[] = {&verb_run, &verb_validate, &verb_explain, &verb_generate, NULL};
+const struct verb *const verbs[] = {
+    &verb_run,   &verb_validate, &verb_explain, &verb_generate, &verb_list,
+    &verb_show,  &verb_events,   &verb_logs,    &verb_wait,     &verb_cancel,
+    &verb_pause, &verb_resume,   &verb_exec,    NULL,
+};
 
 static void help(FILE *out)
 {

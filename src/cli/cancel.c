@@ -1,0 +1,46 @@
+/* cancel.c - `muster cancel`: stops a job that runs, as SIGTERM to its muster would. */
+#include "cli/diagnose.h"
+#include "cli/target.h"
+#include "run/ask.h"
+
+struct options {
+    bool now;
+};
+
+static int run_cancel(const struct verb *verb, int argc, char **argv)
+{
+    auto_arena struct arena *a = arena_new();
+    struct options o = {0};
+    struct operands ops;
+    struct run_ref run;
+    struct err e;
+    int code = target_operands(verb, &o, argc, argv, 1, &ops);
+
+    if (code == 0)
+        code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
+    if (code != 0)
+        return code;
+    if (runs_ask(&run, o.now ? "kill" : "cancel", NULL, &e) < 0)
+        return target_failed(&run, &e);
+    printf("%s: being stopped%s\n", run.id, o.now ? " at once" : "");
+    return finish_output();
+}
+
+static const struct opt opts[] = {
+    {"now", 0, OPT_FLAG, offsetof(struct options, now), .help = "without the grace period"},
+    OPT_END,
+};
+
+const struct verb verb_cancel = {
+    .name = "cancel",
+    .synopsis = "[--now] [ID]",
+    .summary = "stop a job that runs",
+    .about =
+        "Every process gets SIGTERM and, after the grace period, SIGKILL; a second cancel does "
+        "not wait for that. Returns as soon as the run knows; muster wait waits for its end. The "
+        "run's exit code is 143.\n"
+        "\n" TARGET_ABOUT,
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run_cancel,
+};

@@ -1,0 +1,134 @@
+/* list.c - `muster list`: the runs there are, oldest first. */
+#include <string.h>
+
+#include "base/num.h"
+#include "base/strbuf.h"
+#include "cli/diagnose.h"
+#include "cli/target.h"
+#include "doc/json.h"
+
+struct options {
+    const char *output;
+    bool running, quiet;
+};
+
+static void kv_time(struct json *j, const char *key, ns_t at)
+{
+    char text[CLOCK_TEXT];
+
+    json_kv_str(j, key, at ? clock_rfc3339(at, text) : NULL);
+}
+
+static void kv_known(struct json *j, const char *key, const char *text)
+{
+    json_kv_str(j, key, *text ? text : NULL);
+}
+
+static void json_run(struct json *j, const struct run_ref *run)
+{
+    json_object(j);
+    json_kv_str(j, "id", run->id);
+    kv_known(j, "name", run->name);
+    kv_known(j, "dialect", run->dialect);
+    json_kv_str(j, "state", run->state);
+    json_kv_bool(j, "running", run->alive);
+    json_key(j, "exit_code");
+    if (run->exit_code >= 0)
+        json_int(j, run->exit_code);
+    else
+        json_null(j);
+    kv_time(j, "started", run->started);
+    kv_time(j, "ended", run->ended);
+    kv_known(j, "run_dir", run->dir);
+    json_end(j);
+}
+
+static void print_json(const struct runs *runs, bool running)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&sb);
+
+    json_object(&j);
+    json_key(&j, "runs");
+    json_array(&j);
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->v[i].alive || !running)
+            json_run(&j, &runs->v[i]);
+    json_end(&j);
+    json_end(&j);
+    printf("%s\n", sb.buf);
+}
+
+static void print_table(const struct runs *runs, bool running)
+{
+    ns_t now = clock_real();
+    bool headed = false;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct run_ref *run = &runs->v[i];
+        char age[DURATION_TEXT] = "-";
+        auto_strbuf struct strbuf name = STRBUF_INIT;
+
+        if (running && !run->alive)
+            continue;
+        if (!headed)
+            printf("%-21s %-24s %-22s %-10s %s\n", "ID", "NAME", "DIALECT", "STATE", "AGE");
+        headed = true;
+        if (run->started)
+            (void)duration_text((now - run->started) / NS_PER_MS, age);
+        strbuf_add_escaped(&name, run->name, strlen(run->name));
+        printf("%-21s %-24s %-22s %-10s %s\n", run->id, name.len ? name.buf : "-",
+               *run->dialect ? run->dialect : "-", run->state, age);
+    }
+    if (!headed)
+        (void)fprintf(stderr, running ? "no job is running\n" : "there are no runs\n");
+}
+
+static void print_ids(const struct runs *runs, bool running)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->v[i].alive || !running)
+            printf("%s\n", runs->v[i].id);
+}
+
+static int run_list(const struct verb *verb, int argc, char **argv)
+{
+    auto_arena struct arena *a = arena_new();
+    struct options o = {.output = "human"};
+    struct operands ops;
+    struct runs runs;
+    int code = target_operands(verb, &o, argc, argv, 0, &ops);
+
+    if (code != 0)
+        return code;
+    runs_list(a, &runs);
+    if (strcmp(o.output, "json") == 0)
+        print_json(&runs, o.running);
+    else if (o.quiet)
+        print_ids(&runs, o.running);
+    else
+        print_table(&runs, o.running);
+    return finish_output();
+}
+
+static const char *const outputs[] = {"human", "json", NULL};
+
+static const struct opt opts[] = {
+    {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
+     .help = "for people (default) or as one JSON document"},
+    {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet), .help = "ids only"},
+    {"running", 'r', OPT_FLAG, offsetof(struct options, running),
+     .help = "only those that have not ended"},
+    OPT_END,
+};
+
+const struct verb verb_list = {
+    .name = "list",
+    .synopsis = "[OPTION…]",
+    .summary = "list the jobs that run and those that have ended",
+    .about =
+        "The state of a run that has ended is its outcome, or `lost` if its muster was killed.",
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run_list,
+};

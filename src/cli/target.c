@@ -1,0 +1,66 @@
+/* target.c - see target.h. */
+#include "cli/target.h"
+
+#include "cli/diagnose.h"
+#include "cli/tell.h"
+
+int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
+{
+    struct err e;
+
+    if (runs_find(a, word, ret, &e) == 0)
+        return 0;
+    tell_error("%s", e.text);
+    (void)fprintf(stderr, "try: muster list\n");
+    return verb->usage_exit;
+}
+
+int target_living(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
+{
+    int code = target_find(verb, a, word, ret);
+
+    if (code != 0 || ret->alive)
+        return code;
+    if (ret->exit_code >= 0)
+        tell_error("%s has ended: %s, exit code %d", ret->id, ret->state, ret->exit_code);
+    else
+        tell_error("%s has ended: its muster was killed", ret->id);
+    return EXIT_FAILED;
+}
+
+int target_failed(const struct run_ref *run, const struct err *e)
+{
+    tell_error("%s: %s", run->id, e->text);
+    return EXIT_FAILED;
+}
+
+int target_operands(const struct verb *verb, void *options, int argc, char **argv, int max,
+                    struct operands *ret)
+{
+    if (opts_parse(verb, options, argc, argv, ret) < 0)
+        return verb->usage_exit;
+    if (ret->rest)
+        return usage_error(verb, "takes no command");
+    if (ret->n > max)
+        return usage_error(verb, "what is \"%s\"?", ret->v[max]);
+    return 0;
+}
+
+int target_ask(const struct verb *verb, int argc, char **argv, const char *request,
+               const char *done)
+{
+    auto_arena struct arena *a = arena_new();
+    struct operands ops;
+    struct run_ref run;
+    struct err e;
+    int code = target_operands(verb, NULL, argc, argv, 1, &ops);
+
+    if (code == 0)
+        code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
+    if (code != 0)
+        return code;
+    if (runs_ask(&run, request, NULL, &e) < 0)
+        return target_failed(&run, &e);
+    printf("%s: %s\n", run.id, done);
+    return finish_output();
+}

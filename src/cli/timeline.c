@@ -1,0 +1,85 @@
+/* timeline.c - see timeline.h. */
+#include "cli/timeline.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/strbuf.h"
+#include "run/runs.h"
+
+/* Events that are only decided; what came of them has an event of its own. */
+static const char *const decisions[] = {"open", "start"};
+
+/* Keys that are no words of their own: they say where, which the name says better. */
+static const char *const silent[] = {"at",      "event",    "who",    "process", "replica",
+                                     "launch",  "rank",     "size",   "log",     "forwarded",
+                                     "version", "instance", "random", "what"};
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_detail(struct strbuf *out, const struct node *line, const struct pair *p)
+{
+    const struct node *v = p->value, *what = node_get(line, "what");
+    const char *key = p->key->text;
+
+    if (is_one_of(key, silent, ARRAY_SIZE(silent)) || v->type == NODE_SEQ || v->type == NODE_MAP)
+        return;
+    strbuf_addstr(out, "  ");
+    if (strcmp(key, "exit_code") == 0 && v->type == NODE_NULL)
+        strbuf_addstr(out, "nobody saw how");
+    else if (strcmp(key, "exit_code") == 0)
+        strbuf_addf(out, "exit code %lld", (long long)v->i);
+    else if (strcmp(key, "signal") == 0)
+        strbuf_addf(out, "%s", v->text);
+    else if (strcmp(key, "errno") == 0)
+        strbuf_addf(out, "%s: %s", what && what->text ? what->text : "exec", strerror((int)v->i));
+    else if (strcmp(key, "oom") == 0)
+        strbuf_addstr(out, "out of memory");
+    else if (strcmp(key, "max_rss") == 0)
+        strbuf_addf(out, "at most %lld KiB", (long long)v->i / 1024);
+    else if (v->type == NODE_INT)
+        strbuf_addf(out, "%s %lld", key, (long long)v->i);
+    else if (v->text)
+        strbuf_addf(out, "%s %s", key, v->text);
+}
+
+static void add_line(const struct node *line, bool happened, struct strvec *ret)
+{
+    const struct node *at = node_get(line, "at"), *event = node_get(line, "event"),
+                      *who = node_get(line, "who");
+    auto_strbuf struct strbuf text = STRBUF_INIT, safe = STRBUF_INIT;
+    char when[CLOCK_TEXT];
+
+    if (!at || at->type != NODE_INT || !event || event->type != NODE_STRING)
+        return;
+    if (happened && is_one_of(event->text, decisions, ARRAY_SIZE(decisions)))
+        return;
+    strbuf_addf(&text, "%s  %-12s", clock_hms(at->i, when), event->text);
+    if (who && who->type == NODE_STRING)
+        strbuf_addf(&text, "  %s", who->text);
+    for (size_t i = 0; i < line->n; i++)
+        add_detail(&text, line, &line->pairs[i]);
+    while (text.len && text.buf[text.len - 1] == ' ')
+        strbuf_truncate(&text, text.len - 1);
+    strbuf_add_escaped(&safe, text.buf, text.len);
+    strvec_push(ret, safe.buf);
+}
+
+void timeline_words(const char *journal, size_t len, bool happened, struct strvec *ret)
+{
+    const char *end = journal + len, *nl;
+
+    for (; journal < end && (nl = memchr(journal, '\n', (size_t)(end - journal)));
+         journal = nl + 1) {
+        auto_arena struct arena *a = arena_new();
+        const struct node *line = runs_json(a, journal, (size_t)(nl - journal));
+        if (line && line->type == NODE_MAP)
+            add_line(line, happened, ret);
+    }
+}
