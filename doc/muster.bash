@@ -17,6 +17,10 @@ _muster()
         mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p')" -- "$word")
     elif [[ $verb == generate ]] && ((COMP_CWORD == 2)) && [[ $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" generate --list | cut -d ' ' -f 1)" -- "$word")
+    elif ((COMP_CWORD == 2)) && [[ $word != -* && " show events logs wait " == *" $verb "* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" list -q)" -- "$word")
+    elif ((COMP_CWORD == 2)) && [[ $word != -* && " cancel pause resume exec " == *" $verb "* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" list -qr)" -- "$word")
     elif [[ $word == -* ]]; then
         local words=("$verb") # the options of a prototype are its own
         [[ $verb != generate ]] || ((COMP_CWORD == 2)) || words+=("${COMP_WORDS[2]}")
