@@ -63,6 +63,7 @@ run_muster list
 like "$(cat "$out")" "^$id +talker +openpai-v2 +running " "list shows it"
 run_muster list -o json
 is "$(json runs.0.id "$out") $(json runs.0.state "$out") $(json runs.0.running "$out")" "$id running true" "and as JSON"
+has_shape list "$out" "of the promised shape"
 run_muster show talker
 like "$(cat "$out")" "^talker \($id, openpai-v2\): running: 3 of 3 processes" "show says how it stands"
 like "$(cat "$out")" "^  hand-1 +running" "with its replicas"
@@ -268,6 +269,8 @@ is "$rc" 125 "a run whose muster was killed: wait is 125"
 run_muster show "$id"
 like "$(cat "$out")" "lost: its muster was killed" "show says so"
 like "$("$MUSTER" list)" "^$id +sleep .* lost " "list too"
+run_muster list -o json
+has_shape list "$out" "also as JSON, beside all the others"
 
 if command -v bash >/dev/null; then
     begin job.yaml
