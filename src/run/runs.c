@@ -61,6 +61,8 @@ static void fill_from_report(struct arena *a, const struct strbuf *text, struct 
     ret->name = text_of(node_find(root, "job", "name", NULL));
     ret->dialect = text_of(node_find(root, "job", "dialect", NULL));
     ret->state = text_of(node_get(root, "outcome"));
+    if (!*ret->state)
+        ret->state = "unreadable";
     ret->verdict = text_of(node_get(root, "verdict"));
     ret->exit_code = code && code->type == NODE_INT ? (int)code->i : -1;
     if (*text_of(node_find(root, "job", "run_id", NULL)))

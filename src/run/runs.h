@@ -17,7 +17,8 @@ struct run_ref {
     const char *id, *name, *dialect; /* "" where it is not known */
     const char *dir;                 /* the run directory */
     const char *scratch;             /* of a living one; NULL otherwise */
-    const char *state;               /* the phase, the outcome, "starting" or "lost" */
+    const char *state; /* the phase, the outcome; "starting", "silent", "refused", "lost",
+                                        "unreadable" */
     bool alive;
     bool refused;        /* it lives, and is not ours to ask */
     int exit_code;       /* of an ended one; -1 = none is known */
