@@ -44,8 +44,10 @@ struct control {
 
 static void close_fd(int *fd)
 {
-    if (*fd >= 0)
-        (void)close(TAKE_FD(*fd));
+    if (*fd < 0)
+        return;
+    (void)close(*fd);
+    *fd = -1;
 }
 
 static void on_client_closed(uv_handle_t *handle)

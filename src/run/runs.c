@@ -359,7 +359,7 @@ int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
 {
     for (int i = 0;; i++) {
-        bool ended;
+        bool ended = false;
         auto_close int fd = runs_open(run, false, &ended, e);
         if (fd < 0)
             return fd;
