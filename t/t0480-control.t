@@ -220,6 +220,50 @@ for verb in cancel pause resume "exec hand-0 -- true"; do
     like "$(cat "$err")" "has ended: succeeded, exit code 0" "and tells the outcome"
 done
 
+# --- pause and resume ----------------------------------------------------------------------------
+
+has_state() # STATE
+{
+    "$MUSTER" show | grep -q ": $1: "
+}
+
+begin -n 2 --hosts 2 -- sh -c 'echo "$RANK at $MUSTER_ATTEMPT"; until [ -e "$0/go" ]; do sleep 0.05; done; exit 3' "$WORK"
+wait_until 20 grep -q '1 at 1' run.out
+run_muster pause
+is "$rc:$(cat "$out")" "0:$id: being paused" "pause"
+ok "the job is paused" wait_until 20 has_state paused
+like "$("$MUSTER" list -r)" "^$id .* paused " "list says so"
+is "$(survivors "$id" | grep -c 'sh -c')" 0 "none of its processes runs"
+run_muster pause
+is "$rc" 1 "it cannot be paused twice"
+like "$(cat "$err")" "paused already" "which is told"
+run_muster exec worker-0 -- true
+like "$rc:$(cat "$err")" "^1:.*worker-0 is not running" "nor can anything be run in it"
+run_muster resume
+is "$rc:$(cat "$out")" "0:$id: being resumed" "resume"
+wait_until 20 has_state running
+wait_until 20 grep -q '1 at 2' run.out
+run_muster logs
+is "$(cat "$out")" "[worker-0/0] 0 at 1
+[worker-0/0] 0 at 2
+[worker-1/1] 1 at 1
+[worker-1/1] 1 at 2" "logs of both attempts, in their order"
+run_muster logs --attempt 2 --rank 1
+is "$(cat "$out")" "1 at 2" "logs --attempt"
+run_muster show -o json
+is "$(json attempts.# "$out")" 2 "the report has both attempts"
+has_shape report "$out" "in the report's shape"
+touch "$WORK/go"
+end
+is "$rc" 3 "its end is as ever"
+
+begin -n 1 -- sleep 1000
+run_muster pause
+wait_until 20 has_state paused
+run_muster cancel
+end
+is "$rc" 143 "a paused job can be cancelled"
+
 # --- cancel --------------------------------------------------------------------------------------
 
 begin -n 2 -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
@@ -247,8 +291,8 @@ is "$rc" 143 "cancel --now"
 # --- several, elsewhere, and killed --------------------------------------------------------------
 
 run_muster show sh
-is "$rc" 2 "two ended runs of one name"
-like "$(cat "$err")" 'may be 2 runs: ' "are named"
+is "$rc" 2 "several ended runs of one name"
+like "$(cat "$err")" 'may be 3 runs: ' "are named"
 begin --run-dir "$WORK/elsewhere" -n 1 -- sh -c 'until [ -e "$0/go" ]; do sleep 0.05; done; exit 4' "$WORK"
 run_muster logs sh
 is "$rc" 0 "of one name, the one that runs is meant; its directory may be anywhere"

@@ -1,7 +1,7 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
- * A log's name says whose it is: REPLICA[.attempt-N][.rank-N[.launch-N]].log. Lines of several logs get the
- * prefix that the live view gives them; a log that stands alone is shown byte by byte. Nothing is
+ * A log's name says whose it is: REPLICA[.rank-N[.launch-N]][.attempt-N][.restart-N].log. Lines of
+ * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by byte. Nothing is
  * altered: the output is the job's own.
  *
  * Following looks at the files a few times a second: that works for runs of other users and on every
@@ -94,9 +94,17 @@ static int64_t part(const char *name, const char *word, int64_t otherwise)
 
 static bool parse_name(const char *name, struct owner *ret)
 {
-    size_t len = strlen(name), n = strcspn(name, ".");
+    static const char *const parts[] = {".rank-", ".attempt-", ".restart-", ".launch-"};
+    size_t len = strlen(name), n = len - 4;
 
-    if (len < 5 || strcmp(name + len - 4, ".log") != 0 || n >= sizeof(ret->replica))
+    if (len < 5 || strcmp(name + n, ".log") != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) { /* a role's own name may have dots */
+        const char *at = strstr(name, parts[i]);
+        if (at && (size_t)(at - name) < n)
+            n = (size_t)(at - name);
+    }
+    if (n >= sizeof(ret->replica))
         return false;
     memcpy(ret->replica, name, n);
     ret->replica[n] = '\0';
@@ -184,11 +192,33 @@ static void add_log(struct view *view, const char *name)
     view->n_chosen += log->chosen;
 }
 
-/* worker-10 after worker-9. Looks at the names in a list first, so that what is new comes in order. */
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* worker-10 after worker-9, each with its attempts in their order. */
+static int by_owner(const struct dirent **a, const struct dirent **b)
+{
+    struct owner x = {.rank = -1}, y = {.rank = -1};
+
+    (void)parse_name((*a)->d_name, &x);
+    (void)parse_name((*b)->d_name, &y);
+    int r = strverscmp(x.replica, y.replica);
+    if (r == 0)
+        r = compare(x.rank, y.rank);
+    if (r == 0)
+        r = compare(x.attempt, y.attempt);
+    if (r == 0)
+        r = compare((int64_t)strlen((*a)->d_name), (int64_t)strlen((*b)->d_name));
+    return r ? r : strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Looks at the names in a list first, so that what is new comes in order. */
 static void look_for_logs(struct view *view)
 {
     struct dirent **list = NULL;
-    int n = scandirat(view->logs_fd, ".", &list, is_log, versionsort);
+    int n = scandirat(view->logs_fd, ".", &list, is_log, by_owner);
 
     if ((size_t)(n > 0 ? n : 0) != view->n)
         find_shown_elsewhere(view);

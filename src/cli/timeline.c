@@ -13,7 +13,7 @@ static const char *const decisions[] = {"open", "start"};
 /* Keys that are no words of their own: they say where, which the name says better. */
 static const char *const silent[] = {"at",      "event",    "who",    "process", "replica",
                                      "launch",  "rank",     "size",   "log",     "forwarded",
-                                     "version", "instance", "random", "what"};
+                                     "version", "instance", "random", "what",    "begin_at"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t n)
 {
@@ -28,7 +28,8 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
     const struct node *v = p->value, *what = node_get(line, "what");
     const char *key = p->key->text;
 
-    if (is_one_of(key, silent, ARRAY_SIZE(silent)) || v->type == NODE_SEQ || v->type == NODE_MAP)
+    if (is_one_of(key, silent, ARRAY_SIZE(silent)) || v->type == NODE_SEQ || v->type == NODE_MAP ||
+        (v->type == NODE_BOOL && !v->i))
         return;
     strbuf_addstr(out, "  ");
     if (strcmp(key, "exit_code") == 0 && v->type == NODE_NULL)
@@ -39,10 +40,14 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
         strbuf_addf(out, "%s", v->text);
     else if (strcmp(key, "errno") == 0)
         strbuf_addf(out, "%s: %s", what && what->text ? what->text : "exec", strerror((int)v->i));
+    else if (strcmp(key, "attempt") == 0)
+        strbuf_addf(out, "number %lld", (long long)v->i);
     else if (strcmp(key, "oom") == 0)
         strbuf_addstr(out, "out of memory");
     else if (strcmp(key, "max_rss") == 0)
         strbuf_addf(out, "at most %lld KiB", (long long)v->i / 1024);
+    else if (v->type == NODE_BOOL)
+        strbuf_addstr(out, key);
     else if (v->type == NODE_INT)
         strbuf_addf(out, "%s %lld", key, (long long)v->i);
     else if (v->text)

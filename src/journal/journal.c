@@ -64,6 +64,7 @@ static void add_who(struct json *j, const struct job *job, const struct event *e
 
     switch (ev->type) {
     case EVENT_START:
+    case EVENT_RESTART:
     case EVENT_STARTED:
     case EVENT_START_FAILED:
     case EVENT_EXITED:

@@ -189,16 +189,35 @@ static void serve_kill(struct client *c, const struct node *head)
     serve_cancel(c, head);
 }
 
+/* The core ignores a request that makes no sense now; a person is told. */
 static void serve_pause(struct client *c, const struct node *head)
 {
+    const struct job *job = c->control->host.job;
+
     (void)head;
-    refuse(c, "%s cannot be paused yet", c->control->host.job->plan->spec->name);
+    if (job->phase == JOB_ENDED || job->cancel_signal) {
+        refuse(c, "%s is ending already", job->plan->spec->name);
+        return;
+    }
+    if (job->pause_wanted) {
+        refuse(c, "%s is paused already", job->plan->spec->name);
+        return;
+    }
+    post(c, OBS_PAUSE, 0);
+    answer_state(c, NULL);
 }
 
 static void serve_resume(struct client *c, const struct node *head)
 {
+    const struct job *job = c->control->host.job;
+
     (void)head;
-    refuse(c, "%s is not paused", c->control->host.job->plan->spec->name);
+    if (!job->pause_wanted || job->cancel_signal) {
+        refuse(c, "%s is not paused", job->plan->spec->name);
+        return;
+    }
+    post(c, OBS_RESUME, 0);
+    answer_state(c, NULL);
 }
 
 static void serve_signal(struct client *c, const struct node *head)

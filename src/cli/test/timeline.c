@@ -38,8 +38,12 @@ int main(void)
            "exited        w-0  nobody saw how", "an end nobody saw");
     is_str(words("{\"at\":1,\"event\":\"start-failed\",\"errno\":2,\"what\":\"exec\"}\n", true),
            "start-failed  exec: No such file or directory", "what could not be executed");
-    is_str(words("{\"at\":1,\"event\":\"attempt\",\"number\":2,\"counted\":true}\n", true),
-           "attempt       number 2  counted true", "words that are new here");
+    is_str(
+        words("{\"at\":1,\"event\":\"attempt\",\"attempt\":2,\"counted\":true,\"retry\":false}\n",
+              true),
+        "attempt       number 2  counted", "a further attempt");
+    is_str(words("{\"at\":1,\"event\":\"new\",\"colour\":\"red\",\"size_of\":3}\n", true),
+           "new           colour red  size_of 3", "words that are not known here");
     is_str(words("{\"at\":1,\"event\":\"start\",\"who\":\"w-0\"}\n", true), "",
            "a decision is left out of what happened");
     is_str(words("{\"at\":1,\"event\":\"start\",\"who\":\"w-0\"}\n", false), "start         w-0",
