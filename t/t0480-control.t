@@ -179,6 +179,24 @@ else
     skip "needs root that can become another user" 6
 fi
 
+# --- root and the run of another user ------------------------------------------------------------
+
+if can_be_user && user_copy; then
+    as_user ./muster run -n 2 -- sleep 1000 >"$WORK/user.out" 2>&1 </dev/null &
+    user_pid=$!
+    wait_until 20 sh -c 'ls -d "$1"/home/muster/runs/*/journal.jsonl' x "$USER_DIR"
+    dir=$(ls -d "$USER_DIR"/home/muster/runs/*)
+    root_sees() { "$MUSTER" show "$dir" | grep -q ': running: 2 of 2'; }
+    ok "root sees another user's run by its directory" wait_until 20 root_sees
+    run_muster exec "$dir" worker-0 -- id -u
+    is "$(cat "$out")" "$USER_ID" "its commands are that user's"
+    run_muster cancel "$dir"
+    wait "$user_pid"
+    is "$?" 143 "and root may cancel it"
+else
+    skip "needs root that can become another user" 3
+fi
+
 # --- its end -------------------------------------------------------------------------------------
 
 timeout 60 "$MUSTER" logs -f "$id" >follow.out 2>&1 &

@@ -1,8 +1,8 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
  * A log's name says whose it is: REPLICA[.rank-N[.launch-N]][.attempt-N][.restart-N].log. Lines of
- * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by byte. Nothing is
- * altered: the output is the job's own.
+ * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by
+ * byte. Nothing is altered: the output is the job's own.
  *
  * Following looks at the files a few times a second: that works for runs of other users and on every
  * file system, and ends when the run's lock says so.
