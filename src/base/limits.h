@@ -47,6 +47,13 @@
 #define LIMIT_TAIL_BYTES (16 * 1024)          /* bytes read back for those lines */
 #define LIMIT_TREE_DEPTH 256 /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50   /* run directories kept */
+#define LIMIT_LOOK_PROCESSES 1024 /* of a job that hangs, in its report; threads, sockets of each */
+#define LIMIT_LOOK_THREADS 64
+#define LIMIT_LOOK_SOCKETS 128
+#define LIMIT_STACK_BYTES (256 * 1024) /* what a debugger may say of one process */
+#define LIMIT_STACK_MS 5000            /* how long it may take for one process */
+#define LIMIT_STACKS_MS 10000          /* and for all of them: the job is stopped only then */
+#define LIMIT_HANG_EDGES 3             /* who waits for whom in the verdict; the rest is counted */
 #define LIMIT_ATTEMPTS 100   /* attempts of a job that are kept; then the first and the last */
 #define LIMIT_ERR_TEXT 1024  /* text of a struct err */
 

@@ -29,7 +29,7 @@
 
 struct run_options {
     int64_t n, hosts;
-    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms, hang_timeout_ms;
     const char *isolate, *report, *run_dir;
     bool trust_launcher;
     struct job_options job;
@@ -48,6 +48,8 @@ static const struct opt run_opts[] = {
      "how long replicas may take to be ready (default 600s)", NULL, 0},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
      "after a rank has failed: how long silence may last (default 60s)", NULL, 0},
+    {"hang-timeout", 0, OPT_DURATION, AT(hang_timeout_ms), "D",
+     "end a job that has done nothing for so long (default: never)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
     {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
@@ -235,6 +237,7 @@ static int run_in(struct run *run)
                   .start_timeout_ms = o->start_timeout_ms,
                   .recovery_timeout_ms = o->recovery_timeout_ms,
                   .trust_launcher = o->trust_launcher},
+        .hang_timeout_ms = o->hang_timeout_ms,
         .stdin_fd = o->n == 1 ? STDIN_FILENO : -1,
         .colour = want_colour(stdout),
         .note = tell_note,

@@ -7,6 +7,8 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include <sys/types.h>
+
 #include "job/job.h"
 
 struct engine;
@@ -25,6 +27,7 @@ struct engine_ops {
 
 struct engine {
     const struct engine_ops *ops;
+    pid_t root; /* below it are the job's processes, as seen from here; 0: not on this machine */
 };
 
 struct engine_client {

@@ -298,6 +298,10 @@ void job_apply(struct job *job, const struct event *e)
     case EVENT_LOST:
         apply_lost(job, e);
         break;
+    case EVENT_HUNG:
+        free(job->hung);
+        job->hung = xstrdup(e->text);
+        break;
     case EVENT_STOP:
         apply_stop(job, e);
         break;

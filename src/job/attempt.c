@@ -19,6 +19,7 @@ void attempt_release(struct job *job)
         free(job->launches[l].ranks);
     }
     free(job->launches);
+    free(job->hung);
     free(job->gates);
     free(job->procs);
 }
@@ -42,6 +43,7 @@ void attempt_reset(struct job *job, ns_t begin_at)
     job->procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs));
     job->gates = job->gated ? xcalloc(plan->n_replicas, sizeof(*job->gates)) : NULL;
     job->launches = NULL;
+    job->hung = NULL;
     job->n_launches = job->launch_base = job->n_up = 0;
     job->n_pending = plan->n_processes;
     job->n_backoff = job->n_starting = job->n_running = job->n_ended = 0;

@@ -165,6 +165,8 @@ struct cause job_cause(const struct job *job)
         return job_level(CAUSE_CANCELLED, job->stop_at, 128 + job->cancel_signal);
     case STOP_LOST:
         return job_level(CAUSE_LOST, job->stop_at, 125);
+    case STOP_HANG:
+        return job_level(CAUSE_HANG, job->stop_at, 124);
     case STOP_DEADLINE:
         return job_level(CAUSE_DEADLINE, job->stop_at, 124);
     case STOP_NOT_READY:

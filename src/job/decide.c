@@ -150,6 +150,8 @@ static enum stop_reason stop_wanted(const struct job *job, const struct live *li
         return STOP_CANCEL;
     if (due(job_deadline(job), now))
         return STOP_DEADLINE;
+    if (job->hung)
+        return STOP_HANG;
     if (job->pause_wanted)
         return STOP_PAUSE;
     if (due(gate_deadline(job, live), now))

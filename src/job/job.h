@@ -123,7 +123,8 @@ enum stop_reason {
     STOP_LOST,
     STOP_COMPLETED, /* enough replicas have succeeded, by the file's own rule */
     STOP_DEADLINE,
-    STOP_PAUSE
+    STOP_PAUSE,
+    STOP_HANG
 };
 
 /* Whether a replica of a gang has answered. */
@@ -178,6 +179,7 @@ struct job {
     int cancel_signal;
     bool cancel_again; /* a second signal: no more grace */
     bool lost;
+    char *hung;         /* who waits for whom, in words; NULL = it is not known to hang; heap */
     bool pause_wanted;  /* paused, or to be */
     ns_t paused_at;     /* of the last pause */
     ns_t deadline_from; /* the first start of a command since the last pause; 0 = none yet */
@@ -208,7 +210,8 @@ enum obs_kind {
     OBS_CANCEL,
     OBS_LOST,
     OBS_PAUSE, /* a request, as CANCEL is */
-    OBS_RESUME
+    OBS_RESUME,
+    OBS_HUNG /* --hang-timeout has passed; text says what was seen */
 };
 
 struct observation {
@@ -223,6 +226,7 @@ struct observation {
     const char *log;
     struct ending end; /* SPAWN_FAILED (exec_errno), EXITED, RANK_EXITED */
     int signal;        /* CANCEL */
+    const char *text;  /* HUNG */
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -247,6 +251,7 @@ enum event_type {
     EVENT_PAUSE,
     EVENT_PAUSED, /* decision: the attempt is over, nothing is to run: clear away what is left */
     EVENT_RESUME,
+    EVENT_HUNG,
 };
 const char *event_type_name(enum event_type t);
 
@@ -259,6 +264,7 @@ struct event {
     const char *log;
     struct ending end;
     int signal;
+    const char *text;
     enum stop_reason stop;
     int32_t stop_replica;
     uint32_t attempt; /* ATTEMPT: the number of the new one */
@@ -268,7 +274,7 @@ struct event {
     uint32_t random;  /* CREATED: any number; waiting times are spread by it */
 };
 
-struct events { /* a batch; logs point to memory that lives until the batch is applied */
+struct events { /* a batch; logs and texts point to memory that lives until the batch is applied */
     struct event *v;
     size_t n, cap;
 };

@@ -54,6 +54,7 @@ const char *event_type_name(enum event_type t)
         [EVENT_RANK_EXITED] = "rank-exited",
         [EVENT_CANCEL] = "cancel",
         [EVENT_LOST] = "lost",
+        [EVENT_HUNG] = "hung",
         [EVENT_STOP] = "stop",
         [EVENT_KILL] = "kill",
         [EVENT_ENDED] = "ended",

@@ -74,6 +74,7 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         [OBS_RANK_EXITED] = EVENT_RANK_EXITED,
         [OBS_CANCEL] = EVENT_CANCEL,
         [OBS_LOST] = EVENT_LOST,
+        [OBS_HUNG] = EVENT_HUNG,
         [OBS_PAUSE] = EVENT_PAUSE,
         [OBS_RESUME] = EVENT_RESUME,
     };
@@ -100,6 +101,9 @@ void job_observe(const struct job *job, const struct observation *o, struct even
     case OBS_LOST:
         fresh = job->phase != JOB_ENDED && !job->lost;
         break;
+    case OBS_HUNG:
+        fresh = job->phase == JOB_RUNNING && job->stop == STOP_NONE && !job->hung && o->text;
+        break;
     case OBS_PAUSE:
         fresh = job->phase != JOB_ENDED && !job->pause_wanted && !job->cancel_signal;
         break;
@@ -121,5 +125,6 @@ void job_observe(const struct job *job, const struct observation *o, struct even
                         .log = o->log,
                         .end = o->end,
                         .signal = o->signal,
+                        .text = o->text,
                     });
 }

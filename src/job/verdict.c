@@ -68,7 +68,9 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
 
     switch (c->kind) {
     case CAUSE_NONE:
+        return;
     case CAUSE_HANG:
+        strbuf_addstr(out, job->hung ? job->hung : "it hung");
         return;
     case CAUSE_CANCELLED:
         add_cancelled(job, out);
@@ -322,7 +324,8 @@ void verdict_sentence(const struct job *job, struct strbuf *out)
         if (c->kind != CAUSE_CANCELLED)
             add_failed(job, out);
         verdict_cause(job, c, out);
-        if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE)
+        if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE &&
+            c->kind != CAUSE_HANG)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
     }

@@ -96,6 +96,7 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         [STOP_STALLED] = "stalled",   [STOP_CANCEL] = "cancel",
         [STOP_LOST] = "lost",         [STOP_COMPLETED] = "completed",
         [STOP_DEADLINE] = "deadline", [STOP_PAUSE] = "pause",
+        [STOP_HANG] = "hang",
     };
     struct json j = JSON_COMPACT(&jn->batch);
 
@@ -139,6 +140,9 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         break;
     case EVENT_CANCEL:
         json_kv_str(&j, "signal", signal_name(ev->signal));
+        break;
+    case EVENT_HUNG:
+        json_kv_str(&j, "text", ev->text);
         break;
     case EVENT_STOP:
     case EVENT_KILL:

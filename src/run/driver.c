@@ -12,6 +12,7 @@
 #include "engine/local/local.h"
 #include "journal/journal.h"
 #include "run/control.h"
+#include "run/hang.h"
 #include "run/live.h"
 #include "run/news.h"
 
@@ -29,6 +30,7 @@ struct driver {
     struct engine *engine;
     struct live *live;
     struct control *control; /* NULL if it could not be had */
+    struct hang *hang;
     struct engine_client client;
     uv_timer_t wake, status;
     uv_signal_t signals[N_CAUGHT];
@@ -276,6 +278,17 @@ static void begin(struct driver *d)
     (void)uv_timer_start(&d->status, on_status, STATUS_MS, STATUS_MS);
 }
 
+static void watch_for_hang(struct driver *d, const struct rundir *rd)
+{
+    const struct hang_options opts = {.timeout_ms = d->opts->hang_timeout_ms,
+                                      .run_fd = rd->fd,
+                                      .root = d->engine->root,
+                                      .client = &d->client};
+
+    if (opts.timeout_ms > 0 && opts.root > 0)
+        d->hang = hang_new(&d->loop, d->job, &opts);
+}
+
 static void close_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
@@ -300,6 +313,7 @@ static void finish(struct driver *d)
 {
     hold_signals();
     control_free(d->control);
+    hang_free(d->hang);
     if (d->live) {
         live_finish(d->live);
         live_free(d->live);
@@ -331,6 +345,7 @@ struct job *drive(const struct plan *plan, const struct rundir *rd,
         d.live = live_new(&d.loop, rd->logs_fd, logs, opts->colour, on_activity, &d);
         begin(&d);
         open_control(&d, rd->scratch_fd);
+        watch_for_hang(&d, rd);
         turn(&d);
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
     }

@@ -12,8 +12,9 @@
 
 struct drive_options {
     struct job_rules rules;
-    int stdin_fd; /* for a job of one process; -1 = /dev/null */
-    bool colour;  /* of the live prefixes */
+    int64_t hang_timeout_ms; /* 0: never looked for */
+    int stdin_fd;            /* for a job of one process; -1 = /dev/null */
+    bool colour;             /* of the live prefixes */
     void (*note)(const char *text);
 };
 

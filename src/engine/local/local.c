@@ -578,6 +578,7 @@ static int launch(struct local *lo, struct err *e)
 
     if (r < 0)
         return r;
+    lo->engine.root = lo->shim.pid;
     send_setup(lo);
     flush(lo);
     r = wait_ready(lo, e);

@@ -1,0 +1,228 @@
+/* hang.c - the watch: a look now and then, and the report; see hang.h. */
+#include "run/hang.h"
+
+#include <string.h>
+
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "job/mask.h"
+#include "run/stack.h"
+
+enum { LOOKS_PER_TIMEOUT = 8, LOOK_MIN_MS = 50, LOOK_MAX_MS = 5000 };
+
+struct hang {
+    const struct job *job;
+    struct hang_options opts;
+    uv_timer_t timer;
+    int64_t period_ms;
+    ns_t looked, moved; /* the last look, and the last one at which something had happened */
+    uint64_t bytes;
+    bool had_processes;
+};
+
+/* --- what counts --------------------------------------------------------------------------------- */
+
+static bool launcher_alone(const struct job *job, const struct look *lk)
+{
+    size_t others = 0, own = 0;
+
+    if (job->plan->launcher < 0 || job->procs[job->plan->launcher].state != PROC_RUNNING)
+        return false;
+    int32_t replica = (int32_t)job->plan->processes[job->plan->launcher].replica;
+    for (size_t i = 0; i < lk->n; i++) {
+        own += !lk->v[i].ours && lk->v[i].replica == replica;
+        others += !lk->v[i].ours && lk->v[i].replica != replica;
+    }
+    return own == 1 && others == 0;
+}
+
+static bool ranks_left(const struct job *job)
+{
+    const struct launch *l = job_last_launch(job);
+    uint32_t ended = 0, running = 0;
+
+    if (l)
+        return l->ended > 0 && l->ended < l->started;
+    for (uint32_t i = 0; i < job->plan->n_processes; i++) {
+        if (job->plan->processes[i].rank < 0)
+            continue;
+        ended += job->procs[i].state == PROC_ENDED;
+        running += job->procs[i].state == PROC_RUNNING;
+    }
+    return ended > 0 && running > 0;
+}
+
+enum hang_kind hang_kind(const struct job *job, const struct look *lk, bool had_processes)
+{
+    if (had_processes && launcher_alone(job, lk))
+        return HANG_LAUNCHER_ALONE;
+    return ranks_left(job) ? HANG_RANKS_LEFT : HANG_QUIET;
+}
+
+uint64_t hang_bytes(enum hang_kind kind, const struct look *lk)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < lk->n; i++) {
+        const struct look_process *p = &lk->v[i];
+
+        if (p->ours || kind == HANG_LAUNCHER_ALONE || (kind == HANG_RANKS_LEFT && p->rank < 0))
+            continue;
+        sum += p->bytes;
+    }
+    return sum;
+}
+
+/* --- the report ---------------------------------------------------------------------------------- */
+
+static const char *masked(struct arena *a, const struct plan *plan, const char *text)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    strbuf_addstr(&sb, text);
+    mask_sentence(plan, &sb);
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+/* Lines of a debugger, harmless for a terminal. What gdb says before its first stack (of namespaces, of
+ * sources that are not there) is left out. */
+static const char *clean_lines(struct arena *a, const struct strbuf *raw)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const char *stack = strstr(raw->buf, "\nThread ");
+
+    for (const char *p = stack ? stack + 1 : raw->buf; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        strbuf_add_escaped(&sb, p, strcspn(p, "\n"));
+        strbuf_addch(&sb, '\n');
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static void add_stacks(struct arena *a, struct look *lk)
+{
+    ns_t deadline = clock_mono() + LIMIT_STACKS_MS * NS_PER_MS;
+
+    for (size_t i = 0; i < lk->n; i++) {
+        auto_strbuf struct strbuf raw = STRBUF_INIT;
+        struct look_process *p = &lk->v[i];
+        int64_t left = (deadline - clock_mono()) / NS_PER_MS;
+        auto_free char *program = xstrndup(p->command, strcspn(p->command, " "));
+
+        if (p->ours || !*p->command)
+            continue;
+        if (left <= 0) {
+            p->stack = "(not asked for: the time for stacks was used up)\n";
+            continue;
+        }
+        if (!stack_of(p->pid, program, left < LIMIT_STACK_MS ? left : LIMIT_STACK_MS, &raw))
+            return;
+        p->stack = clean_lines(a, &raw);
+    }
+}
+
+static void write_files(const struct hang *h, const struct hang_seen *seen, const char *sentence)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, json = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&json);
+    struct err e;
+
+    hang_text(seen, sentence, &text);
+    hang_json(seen, sentence, &j);
+    strbuf_addch(&json, '\n');
+    if (io_write_atomic(h->opts.run_fd, HANG_TEXT, text.buf, text.len, &e) < 0 ||
+        io_write_atomic(h->opts.run_fd, HANG_JSON, json.buf, json.len, &e) < 0)
+        h->opts.client->note(h->opts.client->ctx, e.text);
+}
+
+static void tell(struct hang *h, struct arena *a, struct look *lk, enum hang_kind kind, ns_t now)
+{
+    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+    struct hang_seen seen = {
+        .job = h->job, .look = lk, .kind = kind, .timeout_ms = h->opts.timeout_ms, .at = now};
+
+    look_closer(a, lk);
+    add_stacks(a, lk);
+    for (size_t i = 0; i < lk->n; i++) {
+        lk->v[i].command = masked(a, h->job->plan, lk->v[i].command);
+        if (lk->v[i].stack)
+            lk->v[i].stack = masked(a, h->job->plan, lk->v[i].stack);
+    }
+    hang_sentence(&seen, &sentence);
+    mask_sentence(h->job->plan, &sentence);
+    write_files(h, &seen, sentence.buf);
+    h->moved = now; /* the core may have reasons not to listen */
+    const struct observation o = {.kind = OBS_HUNG, .at = now, .text = sentence.buf};
+    h->opts.client->observed(h->opts.client->ctx, &o);
+    h->opts.client->turn(h->opts.client->ctx);
+}
+
+/* --- the watch ----------------------------------------------------------------------------------- */
+
+static ns_t later(ns_t a, ns_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Were we away ourselves (a laptop asleep, muster stopped)? Then the job may have been, too. */
+static bool was_away(const struct hang *h, ns_t now)
+{
+    return h->looked != 0 && now - h->looked > (2 * h->period_ms + h->opts.timeout_ms) * NS_PER_MS;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    struct hang *h = timer->data;
+    auto_arena struct arena *a = NULL;
+    ns_t now = clock_real();
+    struct look lk;
+
+    if (h->job->stop != STOP_NONE)
+        return;
+    bool away = was_away(h, now);
+    h->looked = now;
+    if (h->job->phase != JOB_RUNNING || away)
+        h->moved = now;
+    if (h->job->phase != JOB_RUNNING)
+        return;
+    a = arena_new();
+    look_at(a, h->job->plan, h->opts.root, &lk);
+    enum hang_kind kind = hang_kind(h->job, &lk, h->had_processes);
+    uint64_t bytes = hang_bytes(kind, &lk);
+    if (h->job->plan->launcher >= 0 && !launcher_alone(h->job, &lk))
+        h->had_processes = true;
+    if (bytes != h->bytes)
+        h->moved = now;
+    h->bytes = bytes;
+    ns_t last = later(later(h->moved, h->job->activity), h->job->running_at);
+    if (now - last >= h->opts.timeout_ms * NS_PER_MS)
+        tell(h, a, &lk, kind, now);
+}
+
+struct hang *hang_new(uv_loop_t *loop, const struct job *job, const struct hang_options *opts)
+{
+    struct hang *h = xcalloc(1, sizeof(*h));
+
+    h->job = job;
+    h->opts = *opts;
+    h->period_ms = opts->timeout_ms / LOOKS_PER_TIMEOUT;
+    if (h->period_ms < LOOK_MIN_MS)
+        h->period_ms = LOOK_MIN_MS;
+    if (h->period_ms > LOOK_MAX_MS)
+        h->period_ms = LOOK_MAX_MS;
+    (void)uv_timer_init(loop, &h->timer);
+    h->timer.data = h;
+    (void)uv_timer_start(&h->timer, on_look, (uint64_t)h->period_ms, (uint64_t)h->period_ms);
+    return h;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void hang_free(struct hang *h)
+{
+    if (h)
+        uv_close((uv_handle_t *)&h->timer, on_closed);
+}

@@ -1,0 +1,61 @@
+/* hang.h - does a job still do anything? And if not: who waits for whom.
+ *
+ * A job hangs if for the whole time nothing was written to a log and no byte was read or written by its
+ * processes, as /proc/PID/io counts them. CPU time does not count: ranks that wait for each other spin.
+ * Two situations are looked at more closely, because there some bytes prove nothing:
+ *   - a launcher that had processes and has none left: its own bytes do not count;
+ *   - ranks of which some have ended and others have not: only theirs count, not their daemons'.
+ *
+ * Before the core hears of it and stops anything, hang.txt and hang.json are in the run directory.
+ *
+ *     hang.c       the watch
+ *     hang_words.c what it looks like, in words and in JSON
+ */
+#ifndef RUN_HANG_H
+#define RUN_HANG_H
+
+#include <uv.h>
+
+#include "doc/json.h"
+#include "engine/engine.h"
+#include "run/look.h"
+
+#define HANG_TEXT "hang.txt"
+#define HANG_JSON "hang.json"
+
+struct hang;
+
+struct hang_options {
+    int64_t timeout_ms;
+    int run_fd; /* the run directory */
+    pid_t root; /* the job's processes are below it */
+    const struct engine_client *client;
+};
+
+/* Watches until it is freed; client gets OBS_HUNG and a turn. */
+struct hang *hang_new(uv_loop_t *loop, const struct job *job, const struct hang_options *opts);
+void hang_free(struct hang *h); /* NULL is fine; the loop must turn once more afterwards */
+
+/* --- pure, for tests ---------------------------------------------------------------------------- */
+
+enum hang_kind { HANG_QUIET, HANG_LAUNCHER_ALONE, HANG_RANKS_LEFT };
+
+/* had_processes: the launcher was not always alone. */
+enum hang_kind hang_kind(const struct job *job, const struct look *lk, bool had_processes);
+/* The sum of the bytes that count then. */
+uint64_t hang_bytes(enum hang_kind kind, const struct look *lk);
+
+struct hang_seen {
+    const struct job *job;
+    const struct look *look;
+    enum hang_kind kind;
+    int64_t timeout_ms;
+    ns_t at;
+};
+
+/* One sentence: what is missing, and who waits for whom as far as sockets tell. */
+void hang_sentence(const struct hang_seen *seen, struct strbuf *out);
+void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf *out);
+void hang_json(const struct hang_seen *seen, const char *sentence, struct json *j);
+
+#endif

@@ -1,0 +1,425 @@
+/* hang_words.c - what a job that hangs looks like: a sentence, a page, a document.
+ *
+ * Who waits for whom is told by system calls and sockets alone. A thread that reads a connection waits
+ * for whoever has its other end. One that polls, or runs and looks at its sockets all the time, waits for
+ * the one process it is connected to; if there are several, any of them. What waits in shared memory
+ * shows nothing, and then nothing is claimed.
+ */
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "run/hang.h"
+
+/* --- who waits ----------------------------------------------------------------------------------- */
+
+struct edge {
+    const struct look_process *from;
+    const struct look_socket *socket; /* NULL: it waits for nobody that we can see */
+    size_t choices;                   /* how many processes it may be waiting for */
+};
+
+static const struct look_process *owner_of(const struct look *lk, const struct look_socket *s)
+{
+    return s->owner >= 0 ? &lk->v[s->owner] : NULL;
+}
+
+static const struct look_socket *by_fd(const struct look_process *p, unsigned long fd)
+{
+    for (size_t i = 0; i < p->n_sockets; i++)
+        if (p->sockets[i].tcp && (unsigned long)p->sockets[i].fd == fd)
+            return &p->sockets[i];
+    return NULL;
+}
+
+/* A rank's connection to its daemon is not what it waits for, if it has others. */
+static int rating(const struct look *lk, const struct look_process *p, const struct look_socket *s)
+{
+    const struct look_process *to = owner_of(lk, s);
+
+    if (!s->tcp || s->unread > 0 || to == p || (to && to->ours))
+        return 0;
+    if (s->state == SOCKET_SYN_SENT)
+        return 4;
+    if (s->state == SOCKET_LISTEN)
+        return 1;
+    if (s->state != SOCKET_ESTABLISHED && s->state != SOCKET_CLOSE_WAIT)
+        return 0;
+    return to && to->rank < 0 && p->rank >= 0 ? 2 : 3;
+}
+
+static struct edge any_of(const struct look *lk, const struct look_process *p)
+{
+    struct edge e = {.from = p};
+    int best = 0;
+
+    for (size_t i = 0; i < p->n_sockets; i++) {
+        int r = rating(lk, p, &p->sockets[i]);
+
+        if (r == 0 || r < best)
+            continue;
+        if (r > best)
+            e = (struct edge){.from = p, .socket = &p->sockets[i], .choices = 1};
+        else if (p->sockets[i].owner < 0 || p->sockets[i].owner != e.socket->owner)
+            e.choices++;
+        best = r;
+    }
+    return e;
+}
+
+static struct edge edge_of(const struct look *lk, const struct look_process *p)
+{
+    struct edge e = {.from = p};
+
+    for (size_t i = 0; i < p->n_threads && !e.socket; i++) {
+        const struct look_thread *t = &p->threads[i];
+        enum wait_kind kind = look_wait_kind(t->call);
+
+        if (kind == WAIT_ANY)
+            e = any_of(lk, p);
+        else if (kind != WAIT_NOT)
+            e = (struct edge){.from = p, .socket = by_fd(p, t->first), .choices = 1};
+    }
+    return e;
+}
+
+/* --- the sentence -------------------------------------------------------------------------------- */
+
+static void add_name(const struct job *job, const struct look_process *p, struct strbuf *out)
+{
+    if (p->rank >= 0)
+        strbuf_addf(out, "rank %d on ", p->rank);
+    if (p->replica >= 0)
+        strbuf_addstr(out, job->plan->replicas[p->replica].name);
+    else
+        strbuf_addf(out, "process %d", (int)p->pid);
+}
+
+static bool same_name(const struct look_process *a, const struct look_process *b)
+{
+    return a->rank == b->rank && a->replica == b->replica;
+}
+
+static void add_place(const struct look_socket *s, const struct look_process *to,
+                      struct strbuf *out)
+{
+    if (s->state == SOCKET_SYN_SENT)
+        strbuf_addf(out, "tries to connect to %s, no answer", s->far);
+    else if (s->state == SOCKET_CLOSE_WAIT)
+        strbuf_addf(out, "connected to %s, which was closed there", s->far);
+    else if (to && !s->accepted)
+        strbuf_addf(out, "connected to %s, where it has not been accepted", s->far);
+    else
+        strbuf_addf(out, "connected to %s, nothing comes", s->far);
+}
+
+static void add_edge(const struct hang_seen *seen, const struct edge *e, struct strbuf *out)
+{
+    const struct look_process *to = owner_of(seen->look, e->socket);
+
+    add_name(seen->job, e->from, out);
+    if (e->socket->state == SOCKET_LISTEN) {
+        strbuf_addf(out, " waits for somebody to connect to %s", e->socket->local);
+        return;
+    }
+    strbuf_addstr(out, " waits for ");
+    if (e->choices > 1) {
+        strbuf_addf(out, "one of %zu connections, nothing comes", e->choices);
+        return;
+    }
+    if (to && !same_name(to, e->from))
+        add_name(seen->job, to, out);
+    else
+        strbuf_addstr(out, to ? "another process there" : "somebody outside the job");
+    strbuf_addstr(out, ": ");
+    add_place(e->socket, to, out);
+}
+
+static bool has_ranks(const struct look *lk)
+{
+    for (size_t i = 0; i < lk->n; i++)
+        if (lk->v[i].rank >= 0 && !lk->v[i].ours)
+            return true;
+    return false;
+}
+
+static bool is_told(const struct look_process *p, bool ranks)
+{
+    return !p->ours && *p->command && (!ranks || p->rank >= 0);
+}
+
+/* The first that others wait for and that itself waits for nobody: there it began. */
+static const struct look_process *find_root(const struct look *lk, bool ranks)
+{
+    for (size_t i = 0; i < lk->n; i++) {
+        struct edge e = edge_of(lk, &lk->v[i]);
+        const struct look_process *to = e.socket && e.choices == 1 ? owner_of(lk, e.socket) : NULL;
+
+        if (is_told(&lk->v[i], ranks) && to && is_told(to, ranks) && !edge_of(lk, to).socket)
+            return to;
+    }
+    return NULL;
+}
+
+static void add_root(const struct hang_seen *seen, const struct look_process *root,
+                     struct strbuf *out)
+{
+    auto_arena struct arena *a = arena_new();
+
+    if (root->n_threads == 0)
+        return;
+    strbuf_addstr(out, "; ");
+    add_name(seen->job, root, out);
+    if (root->threads[0].call == CALL_RUNNING)
+        strbuf_addstr(out, " itself is running");
+    else
+        strbuf_addf(out, " itself is in %s", look_call_name(a, root->threads[0].call));
+}
+
+static void add_edges(const struct hang_seen *seen, struct strbuf *out)
+{
+    const struct look *lk = seen->look;
+    bool ranks = has_ranks(lk);
+    size_t n = 0;
+
+    for (size_t i = 0; i < lk->n; i++) {
+        struct edge e = edge_of(lk, &lk->v[i]);
+
+        if (!is_told(&lk->v[i], ranks) || !e.socket || n++ >= LIMIT_HANG_EDGES)
+            continue;
+        strbuf_addstr(out, n == 1 ? ": " : "; ");
+        add_edge(seen, &e, out);
+    }
+    if (n > LIMIT_HANG_EDGES)
+        strbuf_addf(out, "; %zu more wait", n - LIMIT_HANG_EDGES);
+    const struct look_process *root = n > 0 ? find_root(lk, ranks) : NULL;
+    if (root)
+        add_root(seen, root, out);
+}
+
+/* Ranks that have ended and those that have not. */
+static void add_rank_counts(const struct job *job, struct strbuf *out)
+{
+    const struct launch *l = job_last_launch(job);
+    uint32_t ended = l ? l->ended : 0, total = l ? l->size : 0;
+
+    for (uint32_t i = 0; !l && i < job->plan->n_processes; i++)
+        if (job->plan->processes[i].rank >= 0) {
+            total++;
+            ended += job->procs[i].state == PROC_ENDED;
+        }
+    strbuf_addf(out, "%u of %u ranks %s ended, and of the others", ended, total,
+                ended == 1 ? "has" : "have");
+}
+
+void hang_sentence(const struct hang_seen *seen, struct strbuf *out)
+{
+    char time[DURATION_TEXT];
+
+    (void)duration_text(seen->timeout_ms, time);
+    switch (seen->kind) {
+    case HANG_LAUNCHER_ALONE:
+        strbuf_addf(out,
+                    "the launcher has no process left and has written nothing for %s "
+                    "(--hang-timeout)",
+                    time);
+        break;
+    case HANG_RANKS_LEFT:
+        add_rank_counts(seen->job, out);
+        strbuf_addf(out, " came no output and no byte for %s (--hang-timeout)", time);
+        break;
+    case HANG_QUIET:
+        strbuf_addf(out, "no output and no byte read or written for %s (--hang-timeout)", time);
+        break;
+    }
+    add_edges(seen, out);
+    strbuf_addstr(out, "; see " HANG_TEXT);
+}
+
+/* --- the page ------------------------------------------------------------------------------------ */
+
+static void text_threads(struct arena *a, const struct look_process *p, struct strbuf *out)
+{
+    for (size_t i = 0; i < p->n_threads; i++) {
+        const struct look_thread *t = &p->threads[i];
+
+        strbuf_addf(out, "  thread %d (", (int)t->tid);
+        strbuf_add_escaped(out, t->name, strlen(t->name));
+        strbuf_addf(out, ") state %c, %s", t->state, look_call_name(a, t->call));
+        if (*t->wchan)
+            strbuf_addf(out, ", in the kernel at %s", t->wchan);
+        strbuf_addch(out, '\n');
+    }
+    if (p->more_threads > 0)
+        strbuf_addf(out, "  and %zu threads more\n", p->more_threads);
+}
+
+static void text_sockets(const struct hang_seen *seen, const struct look_process *p,
+                         struct strbuf *out)
+{
+    for (size_t i = 0; i < p->n_sockets; i++) {
+        const struct look_socket *s = &p->sockets[i];
+        const struct look_process *to = owner_of(seen->look, s);
+
+        strbuf_addf(out, "  fd %d %s ", s->fd, s->tcp ? "tcp" : "unix");
+        strbuf_add_escaped(out, s->local, strlen(s->local));
+        if (s->tcp && s->state != SOCKET_LISTEN)
+            strbuf_addf(out, " -> %s", s->far);
+        if (s->tcp)
+            strbuf_addf(out, " %s", socket_state_name(s->state));
+        if (s->unread > 0 || s->unsent > 0)
+            strbuf_addf(out, ", %lu bytes unread, %lu unsent", s->unread, s->unsent);
+        if (to) {
+            strbuf_addstr(out, s->accepted ? ": " : ": not accepted by ");
+            add_name(seen->job, to, out);
+            strbuf_addf(out, " (pid %d)", (int)to->pid);
+        }
+        strbuf_addch(out, '\n');
+    }
+    if (p->more_sockets > 0)
+        strbuf_addf(out, "  and %zu sockets more\n", p->more_sockets);
+}
+
+static void text_stack(const struct look_process *p, struct strbuf *out)
+{
+    for (const char *l = p->stack; l && *l; l += strcspn(l, "\n"), l += *l == '\n') {
+        strbuf_addstr(out, "  | ");
+        strbuf_add(out, l, strcspn(l, "\n"));
+        strbuf_addch(out, '\n');
+    }
+}
+
+void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf *out)
+{
+    auto_arena struct arena *a = arena_new();
+    char when[CLOCK_TEXT];
+
+    strbuf_addf(out, "%s %s\n%s\n", seen->job->plan->spec->name, clock_rfc3339(seen->at, when),
+                sentence);
+    for (size_t i = 0; i < seen->look->n; i++) {
+        const struct look_process *p = &seen->look->v[i];
+        struct edge e = edge_of(seen->look, p);
+
+        if (p->ours || !*p->command)
+            continue;
+        strbuf_addch(out, '\n');
+        add_name(seen->job, p, out);
+        strbuf_addf(out, ", pid %d (%d inside), cpu %llu ms, %llu bytes read and written\n  %s\n",
+                    (int)p->pid, (int)p->inner, (unsigned long long)p->cpu_ms,
+                    (unsigned long long)p->bytes, p->command);
+        if (e.socket) {
+            strbuf_addstr(out, "  ");
+            add_edge(seen, &e, out);
+            strbuf_addch(out, '\n');
+        }
+        text_threads(a, p, out);
+        text_sockets(seen, p, out);
+        text_stack(p, out);
+    }
+}
+
+/* --- the document -------------------------------------------------------------------------------- */
+
+static void json_who(const struct hang_seen *seen, const struct look_process *p, struct json *j)
+{
+    json_kv_str(j, "replica", p->replica >= 0 ? seen->job->plan->replicas[p->replica].name : NULL);
+    if (p->rank >= 0)
+        json_kv_int(j, "rank", p->rank);
+    else
+        json_kv_null(j, "rank");
+    json_kv_int(j, "pid", p->pid);
+}
+
+static void json_threads(struct arena *a, const struct look_process *p, struct json *j)
+{
+    json_key(j, "threads");
+    json_array(j);
+    for (size_t i = 0; i < p->n_threads; i++) {
+        const struct look_thread *t = &p->threads[i];
+
+        json_object(j);
+        json_kv_int(j, "tid", t->tid);
+        json_kv_str(j, "name", t->name);
+        json_key(j, "state");
+        json_strn(j, &t->state, 1);
+        json_kv_str(j, "wchan", *t->wchan ? t->wchan : NULL);
+        json_kv_str(j, "syscall", look_call_name(a, t->call));
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void json_sockets(const struct hang_seen *seen, const struct look_process *p, struct json *j)
+{
+    json_key(j, "sockets");
+    json_array(j);
+    for (size_t i = 0; i < p->n_sockets; i++) {
+        const struct look_socket *s = &p->sockets[i];
+        const struct look_process *to = owner_of(seen->look, s);
+
+        json_object(j);
+        json_kv_int(j, "fd", s->fd);
+        json_kv_str(j, "protocol", s->tcp ? "tcp" : "unix");
+        json_kv_str(j, "local", s->local);
+        json_kv_str(j, "peer", s->tcp && s->state != SOCKET_LISTEN ? s->far : NULL);
+        json_kv_str(j, "state", s->tcp ? socket_state_name(s->state) : NULL);
+        json_kv_int(j, "unread", (int64_t)s->unread);
+        json_kv_int(j, "unsent", (int64_t)s->unsent);
+        json_key(j, "peer_process");
+        if (to) {
+            json_object(j);
+            json_who(seen, to, j);
+            json_kv_bool(j, "accepted", s->accepted);
+            json_end(j);
+        } else {
+            json_null(j);
+        }
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void json_process(struct arena *a, const struct hang_seen *seen,
+                         const struct look_process *p, struct json *j)
+{
+    struct edge e = edge_of(seen->look, p);
+    auto_strbuf struct strbuf waits = STRBUF_INIT;
+
+    if (e.socket)
+        add_edge(seen, &e, &waits);
+    json_object(j);
+    json_who(seen, p, j);
+    json_kv_int(j, "inner_pid", p->inner);
+    json_kv_str(j, "command", p->command);
+    json_kv_int(j, "cpu_ms", (int64_t)p->cpu_ms);
+    json_kv_int(j, "bytes", (int64_t)p->bytes);
+    json_kv_str(j, "waits", e.socket ? waits.buf : NULL);
+    json_threads(a, p, j);
+    json_sockets(seen, p, j);
+    json_kv_str(j, "stack", p->stack);
+    json_end(j);
+}
+
+void hang_json(const struct hang_seen *seen, const char *sentence, struct json *j)
+{
+    static const char *const kinds[] = {[HANG_QUIET] = "quiet",
+                                        [HANG_LAUNCHER_ALONE] = "launcher-alone",
+                                        [HANG_RANKS_LEFT] = "ranks-left"};
+    auto_arena struct arena *a = arena_new();
+    char when[CLOCK_TEXT];
+
+    json_object(j);
+    json_kv_int(j, "version", 1);
+    json_kv_str(j, "job", seen->job->plan->spec->name);
+    json_kv_str(j, "at", clock_rfc3339(seen->at, when));
+    json_kv_str(j, "kind", kinds[seen->kind]);
+    json_kv_int(j, "timeout_ms", seen->timeout_ms);
+    json_kv_str(j, "verdict", sentence);
+    json_key(j, "processes");
+    json_array(j);
+    for (size_t i = 0; i < seen->look->n; i++)
+        if (!seen->look->v[i].ours && *seen->look->v[i].command)
+            json_process(a, seen, &seen->look->v[i], j);
+    json_end(j);
+    json_end(j);
+}

@@ -1,0 +1,89 @@
+/* look.h - the processes of a running job as /proc shows them, seen from outside.
+ *
+ * All of them are below the shim: what loses its parent becomes its child, at every level of
+ * isolation. Nothing is stopped by looking (but for stacks, see stack.h), and what ends meanwhile is
+ * simply not there.
+ *
+ *     look.c     who they are, what they have read and written, what their threads wait in
+ *     sockets.c  their connections, and who is at the other end
+ */
+#ifndef RUN_LOOK_H
+#define RUN_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+/* As the kernel numbers them in /proc/net/tcp. */
+enum {
+    SOCKET_ESTABLISHED = 1,
+    SOCKET_SYN_SENT = 2,
+    SOCKET_CLOSE_WAIT = 8,
+    SOCKET_LISTEN = 10,
+};
+
+struct look_socket {
+    int fd;
+    bool tcp;                     /* else a unix socket */
+    unsigned state;               /* tcp: SOCKET_*; else 0 */
+    const char *local, *far;      /* "127.1.0.2:2222"; unix: a path or "", and NULL */
+    unsigned long unread, unsent; /* bytes; tcp */
+    int32_t owner;                /* the process at the other end, -1 = not known */
+    bool accepted;                /* by it; else it only listens there */
+};
+
+/* What a thread does instead of a system call's number. */
+enum { CALL_RUNNING = -1, CALL_UNKNOWN = -2 };
+
+struct look_thread {
+    pid_t tid;
+    const char *name, *wchan; /* wchan "" = not known */
+    char state;               /* R, S, D, … */
+    long call;                /* the system call it is in, or CALL_* */
+    unsigned long first;      /* its first argument */
+};
+
+struct look_process {
+    pid_t pid, parent; /* as seen from here */
+    pid_t inner;       /* as the job sees it */
+    bool ours;         /* Muster's own: an agent, a wrapper of a rank */
+    int32_t replica;   /* -1 = cannot be told */
+    int32_t rank;      /* -1 = none */
+    uint64_t bytes;    /* read and written since it began */
+
+    /* look_closer() */
+    const char *command; /* "" = gone */
+    uint64_t cpu_ms;
+    struct look_thread *threads; /* the first is its main one */
+    size_t n_threads, more_threads;
+    struct look_socket *sockets;
+    size_t n_sockets, more_sockets;
+    const char *stack; /* NULL = not asked for */
+};
+
+struct look {
+    struct look_process *v;
+    size_t n;
+};
+
+/* Everything below the process root: who it is and its bytes. */
+void look_at(struct arena *a, const struct plan *plan, pid_t root, struct look *ret);
+
+/* The rest, of at most LIMIT_LOOK_PROCESSES of them. */
+void look_closer(struct arena *a, struct look *lk);
+
+/* sockets.c; a part of look_closer(). */
+void look_sockets(struct arena *a, struct look *lk);
+const char *socket_state_name(unsigned state);
+
+/* "recvfrom", "call 41", "running": what a thread is in. */
+const char *look_call_name(struct arena *a, long call);
+
+/* How a thread that waits in that call does it. */
+enum wait_kind { WAIT_NOT, WAIT_READ, WAIT_CONNECT, WAIT_ACCEPT, WAIT_ANY };
+enum wait_kind look_wait_kind(long call);
+
+#endif

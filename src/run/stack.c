@@ -1,0 +1,120 @@
+/* stack.c - a debugger, run with a limit of time and of output; see stack.h. */
+#include "run/stack.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+extern char **environ;
+
+#define PID_WORD "PID" /* stands for the number in the tables below */
+
+/* Nothing of the user's configuration, no scripts beside the program, no downloads. */
+static const char *const gdb[] = {"gdb",
+                                  "-nx",
+                                  "-batch",
+                                  "-iex",
+                                  "set auto-load off",
+                                  "-iex",
+                                  "set debuginfod enabled off",
+                                  "-ex",
+                                  "thread apply all backtrace 40",
+                                  "-p",
+                                  PID_WORD,
+                                  NULL};
+static const char *const py_spy[] = {"py-spy", "dump", "--nonblocking", "--pid", PID_WORD, NULL};
+
+#define MAX_WORDS 16
+
+/* Its standard output and error are the pipe; no signal of ours is held back or ignored in it. */
+static int start(const char *const *words, pid_t pid, int pipe_in, pid_t *ret)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    char number[16];
+    char *argv[MAX_WORDS];
+    size_t n = 0;
+
+    (void)snprintf(number, sizeof(number), "%d", (int)pid);
+    for (; words[n]; n++)
+        argv[n] = strcmp(words[n], PID_WORD) == 0 ? number : (char *)(uintptr_t)words[n];
+    argv[n] = NULL;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, pipe_in, STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, pipe_in, STDERR_FILENO);
+    (void)posix_spawnattr_init(&attr);
+    (void)posix_spawnattr_setsigmask(&attr, &none);
+    (void)posix_spawnattr_setsigdefault(&attr, &all);
+    (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int r = posix_spawnp(ret, words[0], &actions, &attr, argv, environ);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
+/* True at its end; false when the time or the room is used up. */
+static bool read_until(int fd, ns_t deadline, struct strbuf *out)
+{
+    size_t before = out->len;
+
+    while (out->len - before < LIMIT_STACK_BYTES) {
+        struct pollfd pfd = {.fd = fd, .events = POLLIN};
+        ns_t left = deadline - clock_mono();
+        char buf[4096];
+
+        if (left <= 0 || poll(&pfd, 1, (int)(left / NS_PER_MS) + 1) == 0)
+            return false;
+        ssize_t n = read(fd, buf, sizeof(buf));
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+            return true;
+        if (n > 0)
+            strbuf_add(out, buf, (size_t)n);
+    }
+    return false;
+}
+
+static int ask(const char *const *words, pid_t pid, int64_t limit_ms, struct strbuf *out)
+{
+    int ends[2], status;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    auto_close int from = ends[0], to = ends[1];
+    int r = start(words, pid, to, &child);
+    if (r < 0)
+        return r;
+    (void)close(TAKE_FD(to));
+    if (!read_until(from, clock_mono() + limit_ms * NS_PER_MS, out)) {
+        (void)kill(child, SIGKILL); /* not reaped: still its pid; what it traced goes on */
+        strbuf_addf(out, "\n(%s took too long or said too much)\n", words[0]);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
+}
+
+static bool is_python(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+
+    return strncmp(slash ? slash + 1 : program, "python", strlen("python")) == 0;
+}
+
+bool stack_of(pid_t pid, const char *program, int64_t limit_ms, struct strbuf *out)
+{
+    if (is_python(program) && ask(py_spy, pid, limit_ms, out) == 0)
+        return true;
+    return ask(gdb, pid, limit_ms, out) == 0;
+}

@@ -1,0 +1,19 @@
+/* stack.h - what a debugger says of a process, where there is one.
+ *
+ * py-spy for Python, else gdb, found by PATH. The process stands still while it is looked at and goes
+ * on afterwards, also if the debugger is killed because it takes too long.
+ */
+#ifndef RUN_STACK_H
+#define RUN_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strbuf.h"
+
+/* The stacks of all its threads, or a line that says why there are none. False: there is no debugger
+ * here at all, and nothing was added. */
+bool stack_of(pid_t pid, const char *program, int64_t limit_ms, struct strbuf *out);
+
+#endif
