@@ -179,7 +179,8 @@ test:
 soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
 
-bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi)
+bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi) \
+	$(call mpi_progs,mpich) $(B)/test/prog/flood
 	@bench/run $(B)
 $(B)/bench/yaml_events: BENCH_LIBS = $(PKG_LIBS)
 $(B)/bench/%: bench/%.c

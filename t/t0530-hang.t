@@ -129,29 +129,37 @@ like "$(report verdict)" 'the launcher has no process left' "which is said"
 # --- mpirun --------------------------------------------------------------------------------------
 
 if have_mpi openmpi; then
-    cp "$PROGRAMS/openmpi/fault" "$WORK"
-    cat >"$WORK/stay.yaml" <<YAML
+    mpi_job() # COMMAND, as a list of YAML
+    {
+        cat <<YAML
 apiVersion: batch.tensorstack.dev/v1beta1
 kind: MPIJob
 metadata:
-  name: stay
+  name: ranks
 spec:
   worker:
     replicas: 2
     extraMPIArgs: ["-npernode", "2", "--allow-run-as-root", "--oversubscribe", "-bind-to", "none"]
-    cmd: ["$WORK/fault", "stay"]
+    cmd: $1
     template:
       spec:
         containers:
           - name: mpi-worker
             image: none
 YAML
-    run_job --hang-timeout 2s --grace 2s "$WORK/stay.yaml"
-    is "$rc $(report cause.kind)" "124 hang" "ranks of mpirun that meet no more"
+    }
+    mpi_job "[$PROGRAMS/openmpi/fault, miss]" >"$WORK/miss.yaml"
+    run_job --hang-timeout 2s --grace 2s "$WORK/miss.yaml"
+    is "$rc $(report cause.kind)" "124 hang" "ranks that wait for one that never comes"
+    like "$(report verdict)" 'rank 3 on worker-1 itself is in pause' "the verdict names it"
     like "$(cat "$(hang_file hang.txt)")" '^rank 3 on worker-1, pid' "each is in the report"
+    like "$(cat "$(hang_file hang.txt)")" '^  thread [0-9]+ \(fault\) state S, pause' "so is what it waits in"
     like "$(cat "$(hang_file hang.txt)")" '^launcher-0, pid' "and mpirun"
+    mpi_job "[$PROGRAMS/openmpi/linger, '4']" >"$WORK/linger.yaml"
+    run_job --hang-timeout 3s "$WORK/linger.yaml"
+    is "$rc" 0 "ranks that say nothing but meet do not hang"
 else
-    skip "no Open MPI here" 3
+    skip "no Open MPI here" 6
 fi
 
 # --- secrets -------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
  *
  *     hang.c       the watch
  *     hang_words.c what it looks like, in words and in JSON
+ *     waits.c      who waits for whom
  */
 #ifndef RUN_HANG_H
 #define RUN_HANG_H

@@ -1,87 +1,9 @@
-/* hang_words.c - what a job that hangs looks like: a sentence, a page, a document.
- *
- * Who waits for whom is told by system calls and sockets alone. A thread that reads a connection waits
- * for whoever has its other end. One that polls, or runs and looks at its sockets all the time, waits for
- * the one process it is connected to; if there are several, any of them. What waits in shared memory
- * shows nothing, and then nothing is claimed.
- */
+/* hang_words.c - what a job that hangs looks like: a sentence, a page, a document. */
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/num.h"
 #include "run/hang.h"
-
-/* --- who waits ----------------------------------------------------------------------------------- */
-
-struct edge {
-    const struct look_process *from;
-    const struct look_socket *socket; /* NULL: it waits for nobody that we can see */
-    size_t choices;                   /* how many processes it may be waiting for */
-};
-
-static const struct look_process *owner_of(const struct look *lk, const struct look_socket *s)
-{
-    return s->owner >= 0 ? &lk->v[s->owner] : NULL;
-}
-
-static const struct look_socket *by_fd(const struct look_process *p, unsigned long fd)
-{
-    for (size_t i = 0; i < p->n_sockets; i++)
-        if (p->sockets[i].tcp && (unsigned long)p->sockets[i].fd == fd)
-            return &p->sockets[i];
-    return NULL;
-}
-
-/* A rank's connection to its daemon is not what it waits for, if it has others. */
-static int rating(const struct look *lk, const struct look_process *p, const struct look_socket *s)
-{
-    const struct look_process *to = owner_of(lk, s);
-
-    if (!s->tcp || s->unread > 0 || to == p || (to && to->ours))
-        return 0;
-    if (s->state == SOCKET_SYN_SENT)
-        return 4;
-    if (s->state == SOCKET_LISTEN)
-        return 1;
-    if (s->state != SOCKET_ESTABLISHED && s->state != SOCKET_CLOSE_WAIT)
-        return 0;
-    return to && to->rank < 0 && p->rank >= 0 ? 2 : 3;
-}
-
-static struct edge any_of(const struct look *lk, const struct look_process *p)
-{
-    struct edge e = {.from = p};
-    int best = 0;
-
-    for (size_t i = 0; i < p->n_sockets; i++) {
-        int r = rating(lk, p, &p->sockets[i]);
-
-        if (r == 0 || r < best)
-            continue;
-        if (r > best)
-            e = (struct edge){.from = p, .socket = &p->sockets[i], .choices = 1};
-        else if (p->sockets[i].owner < 0 || p->sockets[i].owner != e.socket->owner)
-            e.choices++;
-        best = r;
-    }
-    return e;
-}
-
-static struct edge edge_of(const struct look *lk, const struct look_process *p)
-{
-    struct edge e = {.from = p};
-
-    for (size_t i = 0; i < p->n_threads && !e.socket; i++) {
-        const struct look_thread *t = &p->threads[i];
-        enum wait_kind kind = look_wait_kind(t->call);
-
-        if (kind == WAIT_ANY)
-            e = any_of(lk, p);
-        else if (kind != WAIT_NOT)
-            e = (struct edge){.from = p, .socket = by_fd(p, t->first), .choices = 1};
-    }
-    return e;
-}
+#include "run/waits.h"
 
 /* --- the sentence -------------------------------------------------------------------------------- */
 
@@ -113,6 +35,22 @@ static void add_place(const struct look_socket *s, const struct look_process *to
         strbuf_addf(out, "connected to %s, nothing comes", s->far);
 }
 
+/* "rank 2 on worker-1 or rank 3 on worker-1", or how many there are. */
+static void add_choices(const struct hang_seen *seen, const struct edge *e, struct strbuf *out)
+{
+    bool known = e->choices <= ARRAY_SIZE(e->owners);
+
+    for (size_t i = 0; known && i < e->choices; i++)
+        known = e->owners[i] >= 0;
+    for (size_t i = 0; known && i < e->choices; i++) {
+        strbuf_addstr(out, i == 0 ? "" : " or ");
+        add_name(seen->job, &seen->look->v[e->owners[i]], out);
+    }
+    if (!known)
+        strbuf_addf(out, "one of %zu connections", e->choices);
+    strbuf_addstr(out, ": nothing comes");
+}
+
 static void add_edge(const struct hang_seen *seen, const struct edge *e, struct strbuf *out)
 {
     const struct look_process *to = owner_of(seen->look, e->socket);
@@ -124,7 +62,7 @@ static void add_edge(const struct hang_seen *seen, const struct edge *e, struct 
     }
     strbuf_addstr(out, " waits for ");
     if (e->choices > 1) {
-        strbuf_addf(out, "one of %zu connections, nothing comes", e->choices);
+        add_choices(seen, e, out);
         return;
     }
     if (to && !same_name(to, e->from))
@@ -133,32 +71,6 @@ static void add_edge(const struct hang_seen *seen, const struct edge *e, struct 
         strbuf_addstr(out, to ? "another process there" : "somebody outside the job");
     strbuf_addstr(out, ": ");
     add_place(e->socket, to, out);
-}
-
-static bool has_ranks(const struct look *lk)
-{
-    for (size_t i = 0; i < lk->n; i++)
-        if (lk->v[i].rank >= 0 && !lk->v[i].ours)
-            return true;
-    return false;
-}
-
-static bool is_told(const struct look_process *p, bool ranks)
-{
-    return !p->ours && *p->command && (!ranks || p->rank >= 0);
-}
-
-/* The first that others wait for and that itself waits for nobody: there it began. */
-static const struct look_process *find_root(const struct look *lk, bool ranks)
-{
-    for (size_t i = 0; i < lk->n; i++) {
-        struct edge e = edge_of(lk, &lk->v[i]);
-        const struct look_process *to = e.socket && e.choices == 1 ? owner_of(lk, e.socket) : NULL;
-
-        if (is_told(&lk->v[i], ranks) && to && is_told(to, ranks) && !edge_of(lk, to).socket)
-            return to;
-    }
-    return NULL;
 }
 
 static void add_root(const struct hang_seen *seen, const struct look_process *root,
@@ -179,7 +91,7 @@ static void add_root(const struct hang_seen *seen, const struct look_process *ro
 static void add_edges(const struct hang_seen *seen, struct strbuf *out)
 {
     const struct look *lk = seen->look;
-    bool ranks = has_ranks(lk);
+    bool ranks = look_has_ranks(lk);
     size_t n = 0;
 
     for (size_t i = 0; i < lk->n; i++) {

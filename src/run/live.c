@@ -1,8 +1,8 @@
 /* live.c - tails logs and writes whole lines.
  *
- * stdout may be anything: a file, a terminal, a pipe nobody reads. It is written only as far as it
- * takes without blocking (PIPE_BUF bytes after poll says so), and logs are not read while much is
- * waiting to be written: they are files and can wait.
+ * stdout may be anything: a file, a terminal, a pipe nobody reads. Unless it is a regular file, it is
+ * written only as far as it takes without blocking (PIPE_BUF bytes after poll says so), and logs are not
+ * read while much is waiting to be written: they are files and can wait.
  */
 #include "run/live.h"
 
@@ -16,6 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -44,6 +45,7 @@ struct live {
     char *logs_path;
     unsigned looks;
     bool colour, off, draws_status;
+    bool never_blocks; /* stdout: it is a file, and takes what it is given */
     void (*on_activity)(void *ctx, ns_t at);
     void *ctx;
     void *by_name; /* tsearch tree of sources */
@@ -95,9 +97,11 @@ static void write_out(struct live *lv, bool wait)
 {
     size_t done = 0;
 
-    while (done < lv->out.len && writable_now(wait ? -1 : 0)) {
+    while (done < lv->out.len && (lv->never_blocks || writable_now(wait ? -1 : 0))) {
         size_t n = lv->out.len - done;
-        ssize_t w = write(STDOUT_FILENO, lv->out.buf + done, n < PIPE_BUF ? n : PIPE_BUF);
+        if (!lv->never_blocks && n > PIPE_BUF)
+            n = PIPE_BUF;
+        ssize_t w = write(STDOUT_FILENO, lv->out.buf + done, n);
         if (w < 0 && errno != EINTR && errno != EAGAIN) {
             view_ends(lv);
             return;
@@ -319,6 +323,15 @@ void live_finish(struct live *lv)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
+static bool stdout_never_blocks(void)
+{
+    struct stat st;
+
+    if (fstat(STDOUT_FILENO, &st) < 0)
+        return false;
+    return S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)); /* null */
+}
+
 /* libuv would make stdout itself non-blocking, and with it the terminal of our caller's shell: it
  * gets an epoll descriptor that holds stdout instead. Regular files are refused; they never block. */
 static void watch_stdout(struct live *lv, uv_loop_t *loop)
@@ -347,6 +360,7 @@ struct live *live_new(uv_loop_t *loop, int logs_fd, const char *logs_path, bool 
     lv->on_activity = on_activity;
     lv->ctx = ctx;
     lv->draws_status = isatty(STDERR_FILENO);
+    lv->never_blocks = stdout_never_blocks();
     lv->out = (struct strbuf)STRBUF_INIT;
     (void)uv_timer_init(loop, &lv->timer);
     lv->timer.data = lv;

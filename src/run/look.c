@@ -264,6 +264,11 @@ enum wait_kind look_wait_kind(long call)
     return WAIT_NOT;
 }
 
+bool look_is_join(long call)
+{
+    return call == SYS_futex;
+}
+
 /* --- a closer look ------------------------------------------------------------------------------- */
 
 static void read_call(pid_t pid, pid_t tid, struct look_thread *t)

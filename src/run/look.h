@@ -85,5 +85,6 @@ const char *look_call_name(struct arena *a, long call);
 /* How a thread that waits in that call does it. */
 enum wait_kind { WAIT_NOT, WAIT_READ, WAIT_CONNECT, WAIT_ACCEPT, WAIT_ANY };
 enum wait_kind look_wait_kind(long call);
+bool look_is_join(long call); /* it waits for another thread of its own */
 
 #endif

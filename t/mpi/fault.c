@@ -3,7 +3,7 @@
  *     fault HOW [RANK [SECONDS]]     rank RANK (3) does HOW after SECONDS (0.3); the rest meet in barriers
  *
  * HOW: exit7, kill, segv, abort9 (MPI_Abort), oom (takes memory until it is stopped), none (just ends),
- *      stay (never ends), deaf (never ends and ignores SIGTERM)
+ *      stay (never ends), deaf (never ends and ignores SIGTERM), miss (waits, and never comes again)
  */
 #include <mpi.h>
 #include <signal.h>
@@ -35,6 +35,8 @@ static void go_wrong(const char *how)
         MPI_Abort(MPI_COMM_WORLD, 9);
     if (strcmp(how, "oom") == 0)
         take_memory();
+    while (strcmp(how, "miss") == 0)
+        (void)pause();
 }
 
 int main(int argc, char **argv)

@@ -148,7 +148,7 @@ static void test_sentences(void)
          {{.fd = 3, CONNECTED, .state = SOCKET_ESTABLISHED, .owner = -1},
           {.fd = 4, CONNECTED, .state = SOCKET_ESTABLISHED, .owner = 2, .accepted = true}},
          2,
-         "waits for one of 2 connections"},
+         "waits for one of 2 connections: nothing comes"},
         {"something is there to be read: it does not wait for it",
          SYS_ppoll,
          0,
