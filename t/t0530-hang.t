@@ -92,6 +92,32 @@ for i in range(40):
     time.sleep(0.1)
     open("/dev/zero", "rb").read(1)'
 is "$rc" 0 "bytes read are life"
+# send and recv, which no file in /proc counts: for 4 seconds a byte goes to and fro.
+cat >"$WORK/talk.py" <<'PYTHON'
+import os, socket, time
+place = os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT'])
+if os.environ['RANK'] == '0':
+    other = socket.create_server(place).accept()[0]
+else:
+    other = None
+    while not other:
+        try:
+            other = socket.create_connection(place)
+        except OSError:
+            time.sleep(0.05)
+for i in range(40):
+    other.send(b'.')
+    other.recv(1)
+    time.sleep(0.1)
+PYTHON
+for level in names network; do
+    if "$MUSTER" run --isolate "$level" -n 1 -- true >"$WORK/ok" 2>&1; then
+        run_job --isolate "$level" --hang-timeout 3s -n 2 --hosts 2 -- "$python" "$WORK/talk.py"
+        is "$rc" 0 "bytes sent are life, level $level"
+    else
+        skip "level $level cannot be had here"
+    fi
+done
 run_job --hang-timeout 1s --grace 1s -n 1 -- "$python" -c 'while True: pass'
 is "$rc $(report cause.kind)" "124 hang" "processor time is not"
 ok "nothing was claimed of anybody" sh -c "! grep -q 'waits for' '$(hang_file hang.txt)'"

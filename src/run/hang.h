@@ -1,7 +1,7 @@
 /* hang.h - does a job still do anything? And if not: who waits for whom.
  *
  * A job hangs if for the whole time nothing was written to a log and no byte was read or written by its
- * processes, as /proc/PID/io counts them. CPU time does not count: ranks that wait for each other spin.
+ * processes, as /proc/PID/io and their TCP connections count them. CPU time does not count: ranks that wait for each other spin.
  * Two situations are looked at more closely, because there some bytes prove nothing:
  *   - a launcher that had processes and has none left: its own bytes do not count;
  *   - ranks of which some have ended and others have not: only theirs count, not their daemons'.

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/procs.h"
+#include "run/traffic.h"
 
 #define SMALL_FILE (64 * 1024)
 
@@ -160,6 +161,40 @@ static void read_bytes(struct look_process *p)
         p->bytes = number_after(sb.buf, "rchar:") + number_after(sb.buf, "wchar:");
 }
 
+/* The traffic of a network namespace that is not ours is counted once: for a rank, if it has one. */
+static void add_traffic(struct look *lk)
+{
+    struct traffic *t = traffic_read();
+    struct {
+        ino_t ns;
+        size_t process;
+    } *seen = NULL;
+    size_t n = 0, cap = 0, k;
+    ino_t ns;
+
+    for (size_t i = 0; i < lk->n; i++) {
+        if (traffic_sees(lk->v[i].pid, &ns)) {
+            lk->v[i].bytes += lk->v[i].ours ? 0 : traffic_of(t, lk->v[i].pid);
+            continue;
+        }
+        for (k = 0; k < n && seen[k].ns != ns; k++)
+            ;
+        if (ns == 0 || lk->v[i].ours)
+            continue;
+        if (k == n) {
+            GROW(seen, n, cap);
+            seen[n].ns = ns;
+            seen[n++].process = i;
+        } else if (lk->v[i].rank >= 0) {
+            seen[k].process = i;
+        }
+    }
+    for (k = 0; k < n; k++)
+        lk->v[seen[k].process].bytes += traffic_of_namespace(lk->v[seen[k].process].pid);
+    free(seen);
+    traffic_free(t);
+}
+
 /* A program may have overwritten its environment: then its parent's word counts. */
 static void inherit(struct look *lk)
 {
@@ -194,6 +229,7 @@ void look_at(struct arena *a, const struct plan *plan, pid_t root, struct look *
         read_bytes(&lk.v[i]);
     }
     inherit(&lk);
+    add_traffic(&lk);
     *ret = lk;
 }
 

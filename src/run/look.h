@@ -5,6 +5,7 @@
  * simply not there.
  *
  *     look.c     who they are, what they have read and written, what their threads wait in
+ *     traffic.c  what their connections have carried
  *     sockets.c  their connections, and who is at the other end
  */
 #ifndef RUN_LOOK_H
@@ -52,7 +53,7 @@ struct look_process {
     bool ours;         /* Muster's own: an agent, a wrapper of a rank */
     int32_t replica;   /* -1 = cannot be told */
     int32_t rank;      /* -1 = none */
-    uint64_t bytes;    /* read and written since it began */
+    uint64_t bytes;    /* read and written since it began, and carried by its connections */
 
     /* look_closer() */
     const char *command; /* "" = gone */

@@ -12,8 +12,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-extern char **environ;
-
 #define PID_WORD "PID" /* stands for the number in the tables below */
 
 /* Nothing of the user's configuration, no scripts beside the program, no downloads. */
