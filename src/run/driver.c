@@ -282,10 +282,10 @@ static void watch_for_hang(struct driver *d, const struct rundir *rd)
 {
     const struct hang_options opts = {.timeout_ms = d->opts->hang_timeout_ms,
                                       .run_fd = rd->fd,
-                                      .root = d->engine->root,
+                                      .engine = d->engine,
                                       .client = &d->client};
 
-    if (opts.timeout_ms > 0 && opts.root > 0)
+    if (opts.timeout_ms > 0)
         d->hang = hang_new(&d->loop, d->job, &opts);
 }
 

@@ -183,10 +183,10 @@ static void on_look(uv_timer_t *timer)
     h->looked = now;
     if (h->job->phase != JOB_RUNNING || away)
         h->moved = now;
-    if (h->job->phase != JOB_RUNNING)
+    if (h->job->phase != JOB_RUNNING || h->opts.engine->root <= 0)
         return;
     a = arena_new();
-    look_at(a, h->job->plan, h->opts.root, &lk);
+    look_at(a, h->job->plan, h->opts.engine->root, &lk);
     enum hang_kind kind = hang_kind(h->job, &lk, h->had_processes);
     uint64_t bytes = hang_bytes(kind, &lk);
     if (h->job->plan->launcher >= 0 && !launcher_alone(h->job, &lk))

@@ -28,8 +28,8 @@ struct hang;
 
 struct hang_options {
     int64_t timeout_ms;
-    int run_fd; /* the run directory */
-    pid_t root; /* the job's processes are below it */
+    int run_fd;                  /* the run directory */
+    const struct engine *engine; /* its root may change with each attempt */
     const struct engine_client *client;
 };
 
