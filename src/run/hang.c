@@ -181,10 +181,12 @@ static void on_look(uv_timer_t *timer)
         return;
     bool away = was_away(h, now);
     h->looked = now;
-    if (h->job->phase != JOB_RUNNING || away)
-        h->moved = now;
-    if (h->job->phase != JOB_RUNNING || h->opts.engine->root <= 0)
+    if (h->job->phase != JOB_RUNNING || h->job->n_backoff > 0 || away)
+        h->moved = now; /* what waits to be started again does not hang */
+    if (h->job->phase != JOB_RUNNING || h->opts.engine->root <= 0) {
+        h->had_processes = false;
         return;
+    }
     a = arena_new();
     look_at(a, h->job->plan, h->opts.engine->root, &lk);
     enum hang_kind kind = hang_kind(h->job, &lk, h->had_processes);
