@@ -45,8 +45,8 @@
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024) /* a report or journal that is read back */
 #define LIMIT_TAIL_LINES 20                   /* lines of a log in a verdict */
 #define LIMIT_TAIL_BYTES (16 * 1024)          /* bytes read back for those lines */
-#define LIMIT_TREE_DEPTH 256 /* directories within each other when removing a tree */
-#define LIMIT_RUNS_KEPT 50   /* run directories kept */
+#define LIMIT_TREE_DEPTH 256      /* directories within each other when removing a tree */
+#define LIMIT_RUNS_KEPT 50        /* run directories kept */
 #define LIMIT_LOOK_PROCESSES 1024 /* of a job that hangs, in its report; threads, sockets of each */
 #define LIMIT_LOOK_THREADS 64
 #define LIMIT_LOOK_SOCKETS 128
@@ -54,8 +54,8 @@
 #define LIMIT_STACK_MS 5000            /* how long it may take for one process */
 #define LIMIT_STACKS_MS 10000          /* and for all of them: the job is stopped only then */
 #define LIMIT_HANG_EDGES 3             /* who waits for whom in the verdict; the rest is counted */
-#define LIMIT_ATTEMPTS 100   /* attempts of a job that are kept; then the first and the last */
-#define LIMIT_ERR_TEXT 1024  /* text of a struct err */
+#define LIMIT_ATTEMPTS 100  /* attempts of a job that are kept; then the first and the last */
+#define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
 #define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */
