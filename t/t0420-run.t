@@ -110,6 +110,7 @@ else
 fi
 
 mkfifo "$WORK/fifo"
+: >"$err" # the run before has succeeded too
 "$MUSTER" run --report "$WORK/fifo" -n 1 -- true 2>"$err" &
 pid=$!
 wait_until 20 grep -q succeeded "$err"
