@@ -284,7 +284,7 @@ is "$rc" 143 "a paused job can be cancelled"
 
 # --- cancel --------------------------------------------------------------------------------------
 
-begin -n 2 -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
+begin --grace 300s -n 2 -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
 wait_until 20 grep -q deaf run.out
 "$MUSTER" wait "$id" &
 wait_pid=$!
@@ -300,7 +300,7 @@ wait "$wait_pid"
 is "$?" 143 "and wait has its code"
 is "$(survivors "$id")" "" "nothing is left"
 
-begin -n 1 -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
+begin --grace 300s -n 1 -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
 wait_until 20 grep -q deaf run.out
 run_muster cancel --now
 end
