@@ -69,7 +69,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-sim mutants soak bench fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -83,6 +83,8 @@ help:
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
+	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
+	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
 	'make soak            the long counts of the random tests' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
 	'make fuzz T=60       each fuzzer and each dialect for T seconds' \
@@ -178,6 +180,13 @@ test:
 
 soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
+
+SCHEDULES := $(B)/unit/engine/sim/test/schedules
+test-sim: $(SCHEDULES)
+	@MUSTER_TEST_SEED=$${MUSTER_TEST_SEED:-$$(date +%s)} \
+	    MUSTER_SCHEDULES=$${MUSTER_SCHEDULES:-100000} $(SCHEDULES)
+mutants: $(SCHEDULES)
+	@tools/mutants $(B)
 
 bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi) \
 	$(call mpi_progs,mpich) $(B)/test/prog/flood

@@ -151,6 +151,29 @@ static struct launch *launch_get(struct job *job, uint32_t number, uint32_t size
     return l;
 }
 
+/* Did rank a fail before b? Of two at one time the lower number, so that the order of reports does not
+ * matter. */
+static bool failed_before(const struct launch *l, uint32_t a, uint32_t b)
+{
+    ns_t at_a = l->ranks[a].end.at, at_b = l->ranks[b].end.at;
+
+    return at_a != at_b ? at_a < at_b : a < b;
+}
+
+/* The first in time of those that have failed by themselves. */
+static int32_t first_failed_rank(const struct launch *l)
+{
+    int32_t first = -1;
+
+    for (uint32_t i = 0; i < l->size; i++) {
+        const struct rank *r = &l->ranks[i];
+        if (r->state == PROC_ENDED && !r->stop_asked && !ending_ok(&r->end) &&
+            (first < 0 || failed_before(l, i, (uint32_t)first)))
+            first = (int32_t)i;
+    }
+    return first;
+}
+
 static void apply_rank_started(struct job *job, const struct event *e)
 {
     struct launch *l = launch_get(job, e->launch, e->size > e->rank ? e->size : e->rank + 1);
@@ -160,8 +183,6 @@ static void apply_rank_started(struct job *job, const struct event *e)
         l->ended--;
     if (r->state == PROC_PENDING)
         l->started++;
-    if (l->first_failed == (int32_t)e->rank)
-        l->first_failed = -1; /* mpirun has started it anew: that failure is mended */
     free(r->log);
     *r = (struct rank){
         .state = PROC_RUNNING,
@@ -171,6 +192,8 @@ static void apply_rank_started(struct job *job, const struct event *e)
         .started = e->at,
         .log = e->log ? xstrdup(e->log) : NULL,
     };
+    if (l->first_failed == (int32_t)e->rank)
+        l->first_failed = first_failed_rank(l); /* it lives anew: that failure is mended */
     job_activity(job, e->at);
 }
 
@@ -184,9 +207,12 @@ static void apply_rank_exited(struct job *job, const struct event *e)
     r->end.at = e->at;
     r->stop_asked = job->stop != STOP_NONE;
     l->ended++;
-    l->last_end = e->at;
+    if (e->at > l->last_end)
+        l->last_end = e->at;
     job_activity(job, e->at);
-    if (l->first_failed < 0 && !r->stop_asked && !ending_ok(&r->end))
+    if (r->stop_asked || ending_ok(&r->end))
+        return;
+    if (l->first_failed < 0 || failed_before(l, e->rank, (uint32_t)l->first_failed))
         l->first_failed = (int32_t)e->rank;
 }
 
@@ -195,7 +221,7 @@ static void apply_lost(struct job *job, const struct event *e)
 {
     job->lost = true;
     end_backoffs(job);
-    if (job->stop == STOP_NONE) {
+    if (job->stop == STOP_NONE || job->stop == STOP_PAUSE) {
         job->stop = STOP_LOST;
         job->stop_at = e->at;
     }

@@ -111,9 +111,13 @@ static ns_t stall_deadline(const struct job *job)
     return 0;
 }
 
+/* Once the launcher has been started the gate is behind it: a worker that has left since is no worker
+ * that never came. */
 static ns_t gate_deadline(const struct job *job, const struct live *live)
 {
-    if (!has_gate(job) || live->not_up < 0)
+    bool passed = job->plan->launcher >= 0 && job->procs[job->plan->launcher].state != PROC_PENDING;
+
+    if (!has_gate(job) || live->not_up < 0 || passed)
         return 0;
     return job->begin_at + job->rules.start_timeout_ms * NS_PER_MS;
 }
@@ -188,9 +192,10 @@ static void decide_next(const struct job *job, bool all_gone, ns_t now, struct e
     events_add(out, &next);
 }
 
+/* Without its supervisor nothing of it could be started again. */
 static void decide_paused(const struct job *job, ns_t now, struct events *out)
 {
-    if (job->cancel_signal)
+    if (job->cancel_signal || job->lost)
         events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
     else if (!job->pause_wanted)
         events_add(out,

@@ -252,6 +252,7 @@ enum event_type {
     EVENT_PAUSED, /* decision: the attempt is over, nothing is to run: clear away what is left */
     EVENT_RESUME,
     EVENT_HUNG,
+    EVENT_LAST = EVENT_HUNG
 };
 const char *event_type_name(enum event_type t);
 

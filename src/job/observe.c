@@ -49,6 +49,8 @@ static const struct rank *rank_find(const struct job *job, const struct observat
     return o->rank < l->size ? &l->ranks[o->rank] : NULL;
 }
 
+/* A rank may live several times, and a late word of an earlier life must not touch a later one: times
+ * tell them apart. */
 static bool rank_is_new(const struct job *job, const struct observation *o)
 {
     const struct rank *r = rank_find(job, o);
@@ -56,11 +58,11 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
     if (!job->begun)
         return false;
     if (o->kind == OBS_RANK_EXITED)
-        return r && r->state == PROC_RUNNING;
+        return r && r->state == PROC_RUNNING && o->at >= r->started;
     if (o->launch == 0 || o->launch > job->n_launches + 1 || o->rank >= LIMIT_PROCESSES ||
         o->size > LIMIT_PROCESSES || o->replica >= job->plan->n_replicas)
         return false;
-    return !r || r->state != PROC_RUNNING;
+    return !r || r->state == PROC_PENDING || (r->state == PROC_ENDED && o->at > r->end.at);
 }
 
 void job_observe(const struct job *job, const struct observation *o, struct events *out)

@@ -49,8 +49,11 @@ static void add_ending(struct json *j, const struct ending *end)
     } else {
         json_kv_int(j, "exit_code", end->code);
     }
-    if (end->oom)
+    if (end->oom) {
         json_kv_bool(j, "oom", true);
+        json_kv_int(j, "memory_limit", end->memory_limit);
+        json_kv_int(j, "memory_peak", end->memory_peak);
+    }
     if (end->max_rss >= 0)
         json_kv_int(j, "max_rss", end->max_rss);
 }
@@ -88,17 +91,17 @@ static void add_who(struct json *j, const struct job *job, const struct event *e
     json_kv_str(j, "who", who);
 }
 
-void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
+const char *const journal_stops[] = {
+    [STOP_NONE] = "none",           [STOP_FINISHED] = "finished",   [STOP_FAILURE] = "failure",
+    [STOP_NOT_READY] = "not-ready", [STOP_STALLED] = "stalled",     [STOP_CANCEL] = "cancel",
+    [STOP_LOST] = "lost",           [STOP_COMPLETED] = "completed", [STOP_DEADLINE] = "deadline",
+    [STOP_PAUSE] = "pause",         [STOP_HANG] = "hang",
+};
+const size_t journal_n_stops = ARRAY_SIZE(journal_stops);
+
+void journal_line(struct strbuf *out, const struct job *job, const struct event *ev)
 {
-    static const char *const stops[] = {
-        [STOP_NONE] = NULL,           [STOP_FINISHED] = "finished",
-        [STOP_FAILURE] = "failure",   [STOP_NOT_READY] = "not-ready",
-        [STOP_STALLED] = "stalled",   [STOP_CANCEL] = "cancel",
-        [STOP_LOST] = "lost",         [STOP_COMPLETED] = "completed",
-        [STOP_DEADLINE] = "deadline", [STOP_PAUSE] = "pause",
-        [STOP_HANG] = "hang",
-    };
-    struct json j = JSON_COMPACT(&jn->batch);
+    struct json j = JSON_COMPACT(out);
 
     json_object(&j);
     json_kv_int(&j, "at", ev->at);
@@ -146,7 +149,9 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         break;
     case EVENT_STOP:
     case EVENT_KILL:
-        json_kv_str(&j, "reason", stops[ev->stop]);
+        json_kv_str(&j, "reason", journal_stops[ev->stop]);
+        if (ev->stop == STOP_NOT_READY)
+            json_kv_int(&j, "replica", ev->stop_replica);
         break;
     case EVENT_ATTEMPT:
         json_kv_int(&j, "attempt", ev->attempt);
@@ -162,7 +167,12 @@ void journal_add(struct journal *jn, const struct job *job, const struct event *
         break;
     }
     json_end(&j);
-    strbuf_addch(&jn->batch, '\n');
+    strbuf_addch(out, '\n');
+}
+
+void journal_add(struct journal *jn, const struct job *job, const struct event *ev)
+{
+    journal_line(&jn->batch, job, ev);
 }
 
 int journal_commit(struct journal *jn, struct err *e)

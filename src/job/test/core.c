@@ -289,6 +289,36 @@ static void test_last_try_counts(void)
     job_free(job);
 }
 
+static void test_gate_is_behind(void)
+{
+    struct job *job = mpi_running();
+
+    (void)exited(job, 1, 0, 0, 3 * SEC);
+    is_str(decide(job, 700 * SEC), "", "a worker that leaves a running job was ready all the same");
+    job_free(job);
+}
+
+static void test_late_words(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 7, 0, 3 * SEC);
+    is_int(rank_started(job, 1, 1, 2 * SEC), 0, "a late word of a start gives no second life");
+    is_int(rank_started(job, 1, 1, 4 * SEC), 1, "a later start does");
+    is_int(rank_exited(job, 1, 1, 7, 0, 3 * SEC), 0, "which a late word of an end does not end");
+    is_int(job->launches[0].first_failed, -1, "the failure is mended");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 1, 7, 0, 4 * SEC);
+    (void)rank_exited(job, 1, 0, 5, 0, 3 * SEC);
+    is_int(job->launches[0].first_failed, 0, "first is who failed first, not who was told first");
+    is_int(job->launches[0].last_end, 4 * SEC, "and last who ended last");
+    (void)rank_started(job, 1, 0, 5 * SEC);
+    is_int(job->launches[0].first_failed, 1, "one is mended, the other is not");
+    job_free(job);
+}
+
 static void test_stalled(void)
 {
     struct job *job = mpi_running();
@@ -405,6 +435,8 @@ int main(void)
     test_rank_fails();
     test_launcher_lies();
     test_last_try_counts();
+    test_gate_is_behind();
+    test_late_words();
     test_stalled();
     test_launcher_fails_first();
     test_plain();

@@ -1,0 +1,493 @@
+/* sim.c - `muster sim`: what would happen to this job if …, as a time line.
+ *
+ * Plans the job as `explain` does and plays it in simulated time: the core and the journal are those of
+ * `run`, the processes are a story made from the options. Nothing is started. The loop and the rules
+ * it is held to are in engine/sim.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/signame.h"
+#include "base/strbuf.h"
+#include "cli/cli.h"
+#include "cli/diagnose.h"
+#include "cli/job_options.h"
+#include "dialect/dialect.h"
+#include "engine/local/facts.h"
+#include "engine/local/images.h"
+#include "engine/local/isolate.h"
+#include "engine/local/ports.h"
+#include "engine/local/secrets.h"
+#include "engine/sim/sim.h"
+#include "job/verdict.h"
+#include "journal/journal.h"
+#include "run/rundir.h"
+
+struct sim_opts {
+    int64_t seed, duration_ms, cancel_ms, output_ms;
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
+    bool trust_launcher;
+    const char *faults;
+    struct strvec fail;
+    struct job_options job;
+};
+
+enum { START_MS = 100, TERM_MS = 200, KILL_MS = 1 };
+
+/* --- the story -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    struct sim_faults faults;
+} fault_words[] = {
+    {"drop", {.drop = 100, .resync_ms = 10000}},
+    {"repeat", {.repeat = 100, .delay_ms = 2000}},
+    {"delay", {.delay = 300, .delay_ms = 2000, .resync_ms = 10000}},
+    {"crash", {.crash = 50, .down_ms = 5000, .resync_ms = 10000}},
+};
+
+static void faults_add(struct sim_faults *to, const struct sim_faults *f)
+{
+    to->drop += f->drop;
+    to->repeat += f->repeat;
+    to->delay += f->delay;
+    to->crash += f->crash;
+    to->delay_ms = f->delay_ms ? f->delay_ms : to->delay_ms;
+    to->resync_ms = f->resync_ms ? f->resync_ms : to->resync_ms;
+    to->down_ms = f->down_ms ? f->down_ms : to->down_ms;
+}
+
+/* "drop,crash" or "all". */
+static int read_faults(const char *text, struct sim_faults *ret, struct err *e)
+{
+    struct sim_faults f = {0};
+
+    for (const char *p = text; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        size_t n = strcspn(p, ",");
+        bool all = n == 3 && !strncmp(p, "all", n), known = all;
+        for (size_t i = 0; i < ARRAY_SIZE(fault_words); i++) {
+            const char *name = fault_words[i].name;
+            if (!all && (strlen(name) != n || strncmp(p, name, n) != 0))
+                continue;
+            faults_add(&f, &fault_words[i].faults);
+            known = true;
+        }
+        if (!known)
+            return err_set(e, -EINVAL,
+                           "--faults %s: \"%.*s\" is none of drop, repeat, delay, crash, all", text,
+                           (int)n, p);
+    }
+    *ret = f;
+    return 0;
+}
+
+static int read_how(const char *text, struct sim_blow *b)
+{
+    int64_t code;
+
+    b->end = (struct ending){
+        .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+    b->once = true;
+    if (!strcmp(text, "kill") || !strcmp(text, "oom")) {
+        b->end.signal = SIGKILL;
+        b->end.oom = *text == 'o';
+        b->once = b->end.oom;
+        return 0;
+    }
+    if (!strncmp(text, "signal=", 7)) {
+        b->end.signal = signal_number(text + 7);
+        return b->end.signal < 0 ? -EINVAL : 0;
+    }
+    if (strncmp(text, "exit=", 5) != 0 || num_i64(text + 5, &code) < 0 || code < 0 || code > 255)
+        return -EINVAL;
+    b->end.code = (int)code;
+    return 0;
+}
+
+/* "worker-2@5m:exit=1" */
+static int read_blow(struct arena *a, const struct plan *plan, const char *text,
+                     struct sim_blow *ret, struct err *e)
+{
+    const char *at = strrchr(text, '@'), *colon = at ? strchr(at, ':') : NULL;
+    struct sim_blow b = {.replica = UINT32_MAX};
+
+    if (!colon)
+        return err_set(e, -EINVAL,
+                       "--fail %s: should be REPLICA@TIME:HOW, as in worker-2@5m:exit=1", text);
+    const char *name = arena_strndup(a, text, (size_t)(at - text));
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        if (!strcmp(plan->replicas[i].name, name))
+            b.replica = i;
+    if (b.replica == UINT32_MAX)
+        return err_set(e, -EINVAL, "--fail %s: the job has no replica %s; its first is %s", text,
+                       name, plan->n_replicas ? plan->replicas[0].name : "none");
+    if (duration_ms(arena_strndup(a, at + 1, (size_t)(colon - at) - 1), &b.at_ms) < 0)
+        return err_set(e, -EINVAL, "--fail %s: the time should look like 500ms, 2s, 5m or 1h",
+                       text);
+    if (read_how(colon + 1, &b) < 0)
+        return err_set(e, -EINVAL, "--fail %s: HOW is exit=0…255, signal=NAME, kill or oom", text);
+    *ret = b;
+    return 0;
+}
+
+static struct sim_fate usual_fate(int64_t life_ms)
+{
+    return (struct sim_fate){
+        .start_ms = START_MS,
+        .life_ms = life_ms,
+        .term_ms = TERM_MS,
+        .kill_ms = KILL_MS,
+        .end = {.known = true, .max_rss = -1, .memory_limit = -1, .memory_peak = -1}};
+}
+
+/* The launcher calls mpirun once, with as many ranks as the plan expects or its hosts have slots. */
+static void tell_of_mpirun(struct arena *a, const struct plan *plan, int64_t life_ms,
+                           struct sim_story *story)
+{
+    struct sim_mpirun *m = ARENA_NEW(a, struct sim_mpirun);
+    int64_t slots = 0;
+
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        if (plan->replicas[i].role->kind == ROLE_HOST)
+            slots += plan->replicas[i].role->slots;
+    m->size = (uint32_t)(plan->world > 0 ? plan->world : slots > 0 ? slots : 1);
+    struct sim_fate *ranks = ARENA_ARRAY(a, struct sim_fate, m->size);
+    for (uint32_t r = 0; r < m->size; r++)
+        ranks[r] = usual_fate(life_ms);
+    m->ranks = ranks;
+    m->recovers = plan->spec->mpi && plan->spec->mpi->recovery;
+    story->mpiruns = m;
+    story->n_mpiruns = 1;
+}
+
+/* A role that cannot make the job succeed, while another can, serves that one: it does not end. */
+static bool serves(const struct job_spec *spec, const struct role *role)
+{
+    for (size_t k = 0; k < spec->n_roles && role->min_succeeded <= 0; k++)
+        if (spec->roles[k].min_succeeded > 0)
+            return true;
+    return false;
+}
+
+static int make_story(struct arena *a, const struct sim_opts *o, const struct plan *plan,
+                      struct sim_story *ret, struct err *e)
+{
+    struct sim_fate *fates = ARENA_ARRAY(a, struct sim_fate, plan->n_processes);
+    int64_t *open_ms = ARENA_ARRAY(a, int64_t, plan->n_replicas);
+    struct sim_blow *blows = ARENA_ARRAY(a, struct sim_blow, o->fail.n + 1);
+
+    *ret = (struct sim_story){.seed = (uint64_t)o->seed,
+                              .processes = fates,
+                              .open_ms = open_ms,
+                              .blows = blows,
+                              .n_blows = (uint32_t)o->fail.n,
+                              .cancel_ms = {o->cancel_ms, -1},
+                              .cancel_signal = SIGTERM,
+                              .pause_ms = -1,
+                              .resume_ms = -1,
+                              .lost_ms = -1,
+                              .output_ms = o->output_ms,
+                              .end_ms = INT64_C(10) * o->duration_ms + INT64_C(24) * 3600000};
+    for (size_t i = 0; i < o->fail.n; i++)
+        if (read_blow(a, plan, o->fail.v[i], &blows[i], e) < 0)
+            return -EINVAL;
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        const struct role *role = plan->replicas[plan->processes[i].replica].role;
+        bool stays = role->kind == ROLE_HOST || serves(plan->spec, role);
+        fates[i] = usual_fate(stays ? -1 : role->kind == ROLE_LAUNCHER ? START_MS : o->duration_ms);
+    }
+    if (plan->launcher >= 0)
+        tell_of_mpirun(a, plan, o->duration_ms, ret);
+    return o->faults ? read_faults(o->faults, &ret->faults, e) : 0;
+}
+
+/* --- the time line ---------------------------------------------------------------------------- */
+
+struct line { /* events of one kind at one time make one line */
+    ns_t began, at;
+    enum event_type type;
+    struct strbuf who, detail;
+    uint32_t n;
+};
+enum { MAX_NAMES = 8 };
+
+static void add_time(struct strbuf *out, ns_t at)
+{
+    long long ms = at / NS_PER_MS;
+
+    strbuf_addf(out, "%02lld:%02lld:%02lld.%03lld", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+                ms % 1000);
+}
+
+static void print_line(ns_t at, const char *word, const char *who, const char *detail)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    add_time(&sb, at);
+    if (*who || *detail)
+        strbuf_addf(&sb, "  %-12s %s%s%s", word, who, *who && *detail ? ": " : "", detail);
+    else
+        strbuf_addf(&sb, "  %s", word);
+    puts(sb.buf);
+}
+
+static void flush_line(struct line *l)
+{
+    if (l->n > MAX_NAMES)
+        strbuf_addf(&l->who, " and %u more", l->n - MAX_NAMES);
+    if (l->n > 0)
+        print_line(l->at - l->began, event_type_name(l->type), l->who.buf, l->detail.buf);
+    l->n = 0;
+    strbuf_truncate(&l->who, 0);
+    strbuf_truncate(&l->detail, 0);
+}
+
+static void add_ending(struct strbuf *out, const struct ending *end)
+{
+    if (end->oom)
+        strbuf_addstr(out, "out of memory");
+    else if (end->signal)
+        strbuf_addf(out, "ended by %s", signal_name(end->signal));
+    else
+        strbuf_addf(out, "exit code %d", end->code);
+}
+
+static void describe(const struct job *job, const struct event *ev, struct strbuf *who,
+                     struct strbuf *detail)
+{
+    const struct plan *plan = job->plan;
+
+    switch (ev->type) {
+    case EVENT_OPEN:
+    case EVENT_OPENED:
+        strbuf_addstr(who, plan->replicas[ev->replica].name);
+        break;
+    case EVENT_START:
+    case EVENT_STARTED:
+    case EVENT_START_FAILED:
+    case EVENT_RESTART:
+    case EVENT_EXITED:
+        strbuf_addstr(who, plan->replicas[plan->processes[ev->process].replica].name);
+        if (plan->replicas[plan->processes[ev->process].replica].n_processes > 1)
+            strbuf_addf(who, ".%d", plan->processes[ev->process].slot);
+        break;
+    case EVENT_RANK_STARTED:
+    case EVENT_RANK_EXITED:
+        strbuf_addf(who, "%s/%u", plan->replicas[ev->replica].name, ev->rank);
+        break;
+    case EVENT_CANCEL:
+        strbuf_addstr(detail, signal_name(ev->signal));
+        break;
+    case EVENT_STOP:
+    case EVENT_KILL:
+        strbuf_addf(detail, "%s (%s)", ev->type == EVENT_STOP ? "SIGTERM to all" : "SIGKILL to all",
+                    journal_stops[ev->stop]);
+        break;
+    case EVENT_ATTEMPT:
+        strbuf_addf(detail, "number %u", ev->attempt);
+        break;
+    case EVENT_ENDED:
+        strbuf_addstr(detail, outcome_name(job->outcome));
+        break;
+    default:
+        break;
+    }
+    if (ev->type == EVENT_EXITED || ev->type == EVENT_RANK_EXITED)
+        add_ending(detail, &ev->end);
+}
+
+static void on_event(void *ctx, const struct job *job, const struct event *ev, ns_t now)
+{
+    struct line *l = ctx;
+    auto_strbuf struct strbuf who = STRBUF_INIT;
+    auto_strbuf struct strbuf detail = STRBUF_INIT;
+
+    describe(job, ev, &who, &detail);
+    if (ev->at < now) {
+        strbuf_addstr(&detail, detail.len ? ", told late: of " : "told late: of ");
+        add_time(&detail, ev->at - l->began);
+    }
+    if (l->n > 0 && (l->at != now || l->type != ev->type || strcmp(l->detail.buf, detail.buf) != 0))
+        flush_line(l);
+    if (l->n++ == 0) {
+        l->at = now;
+        l->type = ev->type;
+        strbuf_addstr(&l->detail, detail.buf);
+    }
+    if (l->n <= MAX_NAMES)
+        strbuf_addf(&l->who, "%s%s", l->n > 1 ? ", " : "", who.buf);
+}
+
+static void on_fault(void *ctx, ns_t at, const char *text)
+{
+    struct line *l = ctx;
+
+    flush_line(l);
+    print_line(at - l->began, "~", text, "");
+}
+
+static int play(const struct sim_opts *o, const struct plan *plan, const struct sim_story *story)
+{
+    struct job_rules rules = {.grace_ms = o->grace_ms,
+                              .start_timeout_ms = o->start_timeout_ms,
+                              .recovery_timeout_ms = o->recovery_timeout_ms,
+                              .trust_launcher = o->trust_launcher};
+    struct line line = {.began = SIM_BEGIN_NS, .who = STRBUF_INIT, .detail = STRBUF_INIT};
+    const struct sim_watch watch = {.event = on_event, .fault = on_fault, .ctx = &line};
+    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+    auto_strbuf struct strbuf stopped = STRBUF_INIT;
+    struct sim_result r;
+
+    for (size_t k = 0; k < plan->spec->n_roles; k++) /* a pod template's own wins, as in run */
+        if (plan->spec->roles[k].grace_s >= 0) {
+            rules.grace_ms = plan->spec->roles[k].grace_s * INT64_C(1000);
+            break;
+        }
+    sim_play(plan, &rules, story, &watch, &r);
+    flush_line(&line);
+    strbuf_release(&line.who);
+    strbuf_release(&line.detail);
+    if (*r.broken) {
+        fprintf(stderr, "muster sim: a rule of the job core is broken %s (seed %lld)\n", r.broken,
+                (long long)o->seed);
+    } else {
+        verdict_sentence(r.job, &sentence);
+        verdict_stopped(r.job, &stopped);
+        printf("\n%s: %s\n", plan->spec->name, sentence.buf);
+        if (stopped.len > 0)
+            printf("stopped because of that: %s\n", stopped.buf);
+        printf("run would exit with %d\n", r.job->exit_code);
+    }
+    job_free(r.job);
+    return *r.broken ? EXIT_FAILED : EXIT_FINE;
+}
+
+/* --- the job ---------------------------------------------------------------------------------- */
+
+static int make_plan(struct arena *a, const struct job_options *o, const struct job_spec *read,
+                     const struct plan **ret, struct err *e)
+{
+    struct facts *facts = ARENA_NEW(a, struct facts);
+    struct rundir where = RUNDIR_INIT;
+    const struct job_spec *spec;
+    struct changes changes;
+    auto_strvec struct strvec missing = STRVEC_INIT;
+    int r = job_adjust(a, o, read, &spec, &changes, e);
+
+    if (r == 0)
+        r = rundir_name("RUN_ID", NULL, &where, e);
+    if (r == 0)
+        r = images_map(a, spec, (const char *const *)o->images.v, &facts->images, e);
+    if (r == 0)
+        r = facts_collect(a, spec, arena_strdup(a, where.run_id), arena_strdup(a, where.path),
+                          arena_strdup(a, where.scratch), facts, e);
+    rundir_release(&where);
+    if (r < 0)
+        return r;
+    job_facts(o, facts);
+    r = secrets_collect(a, spec, o->secrets, o->configmaps, &facts->secrets, &facts->n_secrets,
+                        &missing, e);
+    if (r == 0)
+        r = isolation_choose(a, "none", facts, e); /* nothing is kept apart: no need to probe */
+    if (r == 0)
+        r = ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e);
+    facts->program_errno = 0; /* the story says how its ranks end */
+    return r < 0 ? r : plan_build(a, spec, facts, ret, e);
+}
+
+static int sim_file(const struct verb *verb, const struct sim_opts *o, const char *path)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct read_options opts = job_read_options(&o->job);
+    const struct plan *plan;
+    struct sim_story story;
+    struct job_file jf;
+    struct err e;
+    int exit_code = EXIT_USAGE;
+
+    if (job_file_read(a, path, &opts, &jf, &e) < 0) {
+        fprintf(stderr, "muster sim: %s\n", e.text);
+        return EXIT_USAGE;
+    }
+    if (jf.verdict != VERDICT_ACCEPT)
+        print_diagnostics(&jf);
+    else if (jf.n_jobs != 1)
+        fprintf(stderr, "muster sim: %s: holds %zu jobs, sim takes one\n", path, jf.n_jobs);
+    else if (make_plan(a, &o->job, jf.jobs[0], &plan, &e) < 0)
+        fprintf(stderr, "muster sim: %s: %s\n", path, e.text);
+    else if (make_story(a, o, plan, &story, &e) < 0)
+        exit_code = usage_error(verb, "%s", e.text);
+    else
+        exit_code = play(o, plan, &story);
+    job_file_release(&jf);
+    return exit_code;
+}
+
+static int sim_main(const struct verb *verb, int argc, char **argv)
+{
+    struct sim_opts o = {.seed = 1,
+                         .duration_ms = 600000,
+                         .cancel_ms = -1,
+                         .grace_ms = 10000,
+                         .start_timeout_ms = 600000,
+                         .recovery_timeout_ms = 60000,
+                         .fail = STRVEC_INIT,
+                         .job = JOB_OPTIONS_INIT};
+    struct operands ops;
+    int exit_code = opts_parse(verb, &o, argc, argv, &ops) < 0 ? verb->usage_exit : 0;
+
+    if (!exit_code && (ops.n != 1 || ops.rest))
+        exit_code = usage_error(verb, "wants one job file");
+    if (!exit_code)
+        exit_code = job_options_check(verb, &o.job);
+    if (!exit_code) {
+        exit_code = sim_file(verb, &o, ops.v[0]);
+        int r = finish_output();
+        exit_code = exit_code ? exit_code : r;
+    }
+    strvec_release(&o.fail);
+    job_options_release(&o.job);
+    return exit_code;
+}
+
+#define AT(field) offsetof(struct sim_opts, field)
+static const struct opt opts[] = {
+    {"fail", 0, OPT_STRINGS, AT(fail), "R@T:HOW",
+     .help = "replica R fails at time T: exit=N, signal=NAME, kill or oom"},
+    {"cancel", 0, OPT_DURATION, AT(cancel_ms), "T", .help = "the job is cancelled at time T"},
+    {"duration", 0, OPT_DURATION, AT(duration_ms), "D",
+     .help = "how long every process runs (default 10m)"},
+    {"output", 0, OPT_DURATION, AT(output_ms), "D",
+     .help = "something is written that often (default: never)"},
+    {"faults", 0, OPT_STRING, AT(faults), "LIST",
+     .help = "what else goes wrong: drop, repeat, delay, crash, all"},
+    {"seed", 0, OPT_INT, AT(seed), "N", .help = "of what is left to chance (default 1)", .min = 0},
+    {"grace", 0, OPT_DURATION, AT(grace_ms), "D", .help = "as in run"},
+    {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D", .help = "as in run"},
+    {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D", .help = "as in run"},
+    {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), .help = "as in run"},
+    OPT_END,
+};
+
+static const struct opt_part parts[] = {
+    JOB_READ_PART(struct sim_opts, job),
+    JOB_HERE_PART(struct sim_opts, job),
+    OPT_PART_END,
+};
+
+const struct verb verb_sim = {
+    .name = "sim",
+    .synopsis = "[OPTION…] FILE",
+    .summary = "play a job in simulated time: what happens if …",
+    .about =
+        "Plays the job of FILE without starting anything and shows what happens as a time line: "
+        "when replicas start, who fails first, what is stopped because of it, how the job ends "
+        "and with which exit code. Every process runs for --duration and ends with 0, unless "
+        "--fail says otherwise: --fail worker-2@5m:exit=1.",
+    .opts = opts,
+    .parts = parts,
+    .usage_exit = EXIT_USAGE,
+    .run = sim_main,
+};

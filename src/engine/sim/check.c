@@ -1,0 +1,312 @@
+/* check.c - what must hold at every step, whatever the world and the reports do.
+ *
+ * Each rule looks at the world as it is and at the log of events, not at what the core thinks of
+ * them, wherever that is possible: a core that deceives itself must not deceive the check.
+ */
+#include "base/limits.h"
+#include "engine/sim/inside.h"
+#include "job/report.h"
+#include "job/verdict.h"
+
+static ns_t ms(int64_t n)
+{
+    return n * NS_PER_MS;
+}
+
+static bool is_up(const struct thing *t)
+{
+    return t->being == BEING_LIVE || t->being == BEING_STARTING;
+}
+
+/* --- one event -------------------------------------------------------------------------------- */
+
+static void check_start(struct sim *s, const struct event *ev)
+{
+    uint32_t p = ev->process;
+    bool again = ev->type == EVENT_RESTART;
+    const struct role *role = s->plan->replicas[s->plan->processes[p].replica].role;
+
+    if (again && role->restart != RESTART_BY_CLASS && s->starts[p] > (uint32_t)role->restart_limit)
+        sim_break(s, "process %u is started again more often than it may be", p);
+    if (s->starts[p] != s->ends[p] || (s->starts[p] > 0) != again || is_up(&s->procs[p]))
+        sim_break(s, "process %u is started twice", p);
+    if (s->job->phase == JOB_PAUSED || s->job->pause_wanted)
+        sim_break(s, "a paused job starts process %u", p);
+    if (s->cancels > 0)
+        sim_break(s, "a cancelled job starts process %u", p);
+    if (s->job->stop != STOP_NONE || s->job->phase >= JOB_STOPPING)
+        sim_break(s, "a job that is being stopped starts process %u", p);
+    if (s->plan->launcher >= 0 && !process_waits(s, p) && !again)
+        for (uint32_t i = 0; i < s->plan->n_processes; i++)
+            if (process_waits(s, i) && s->procs[i].started == 0)
+                sim_break(s, "process %u starts before worker process %u answers", p, i);
+    for (uint32_t i = 0; s->job->gated && !again && i < s->plan->n_replicas; i++)
+        if (s->replicas[i] != BEING_LIVE)
+            sim_break(s, "process %u starts before replica %u answers", p, i);
+}
+
+static void check_exit(struct sim *s, const struct event *ev)
+{
+    const struct thing *t = &s->procs[ev->process];
+
+    if (s->ends[ev->process] >= s->starts[ev->process])
+        sim_break(s, "process %u ends twice", ev->process);
+    if (t->being != BEING_DEAD)
+        sim_break(s, "process %u has ended, says the core, and lives", ev->process);
+    else if (!s->lost && (t->end.code != ev->end.code || t->end.signal != ev->end.signal ||
+                          t->end.at != ev->at))
+        sim_break(s, "process %u ended otherwise", ev->process);
+}
+
+static void check_rank(struct sim *s, const struct event *ev)
+{
+    const struct launch *l =
+        ev->launch <= s->job->n_launches ? &s->job->launches[ev->launch - 1] : NULL;
+    const struct rank *known = l && ev->rank < l->size ? &l->ranks[ev->rank] : NULL;
+    if (ev->launch > s->n_mpiruns) {
+        sim_break(s, "there was no mpirun %u", ev->launch);
+        return;
+    }
+    const struct thing *t = &s->mpiruns[ev->launch - 1].ranks[ev->rank];
+
+    if (ev->type == EVENT_RANK_STARTED) {
+        if (known && known->incarnations >= t->instances)
+            sim_break(s, "rank %u has more lives than it had", ev->rank);
+        if (known && known->state == PROC_RUNNING)
+            sim_break(s, "rank %u lives twice", ev->rank);
+        return;
+    }
+    if (!known || known->state != PROC_RUNNING)
+        sim_break(s, "rank %u ends twice", ev->rank);
+    else if (ev->at < known->started)
+        sim_break(s, "rank %u ends before it started", ev->rank);
+}
+
+static void check_stop(struct sim *s, const struct event *ev)
+{
+    const struct job *job = s->job;
+    bool failed = false;
+
+    if (job->stop != STOP_NONE)
+        sim_break(s, "the job is stopped twice");
+    for (size_t i = 0; i < s->log.n; i++) {
+        const struct event *was = &s->log.v[i];
+        failed |=
+            (was->type == EVENT_EXITED || was->type == EVENT_START_FAILED) && !ending_ok(&was->end);
+    }
+    if (ev->stop == STOP_CANCEL && s->cancels == 0)
+        sim_break(s, "stopped as cancelled, and nobody cancelled");
+    if (ev->stop == STOP_FAILURE && !failed)
+        sim_break(s, "stopped for a failure, and nothing failed");
+    if (ev->stop == STOP_NOT_READY && s->now < job->begin_at + ms(s->rules->start_timeout_ms))
+        sim_break(s, "given up before the start timeout");
+    if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 &&
+        job->procs[s->plan->launcher].state != PROC_PENDING)
+        sim_break(s, "given up as not ready, and it has started");
+    if (ev->stop == STOP_NOT_READY && !job->gated &&
+        job->procs[s->plan->replicas[ev->stop_replica].first_process].state == PROC_RUNNING)
+        sim_break(s, "the worker that did not answer did");
+    if (ev->stop == STOP_STALLED && s->now < job->activity + ms(s->rules->recovery_timeout_ms) &&
+        s->now < job_last_launch(job)->last_end + ms(s->rules->grace_ms))
+        sim_break(s, "called stalled while it is not");
+}
+
+static void check_kill(struct sim *s, const struct event *ev)
+{
+    const struct job *job = s->job;
+
+    if (job->phase == JOB_KILLING)
+        sim_break(s, "killed twice");
+    if (ev->stop != STOP_FINISHED && s->cancels < 2 &&
+        (job->stop == STOP_NONE || s->now < job->stop_at + ms(s->rules->grace_ms)))
+        sim_break(s, "killed without its grace period");
+}
+
+static void check_ended(struct sim *s)
+{
+    const struct job *job = s->job;
+    bool waited = job->phase == JOB_KILLING && s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS);
+
+    for (uint32_t i = 0; i < s->plan->n_processes; i++) {
+        if (is_up(&s->procs[i]) && !process_waits(s, i) && !waited)
+            sim_break(s, "ended, and process %u lives", i);
+        if (!process_waits(s, i) && s->procs[i].being == BEING_NOT && job->stop == STOP_NONE)
+            sim_break(s, "ended, and process %u was never started", i);
+    }
+    for (uint32_t l = 0; l < s->n_mpiruns; l++)
+        for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++)
+            if (s->mpiruns[l].ranks[r].being == BEING_LIVE && !waited && l < job->n_launches &&
+                r < job->launches[l].size && job->launches[l].ranks[r].state == PROC_RUNNING)
+                sim_break(s, "ended, and rank %u lives", r);
+}
+
+/* Budgets, and who may begin again at all. */
+static void check_attempt(struct sim *s, const struct event *ev)
+{
+    uint32_t counted = ev->counted;
+
+    if (s->cancels > 0)
+        sim_break(s, "a cancelled job begins another attempt");
+    if (!ev->retry)
+        return;
+    check_ended(s);
+    for (size_t i = 0; i < s->log.n; i++)
+        counted += s->log.v[i].type == EVENT_ATTEMPT && s->log.v[i].counted;
+    if (s->plan->spec->retry.max >= 0 && counted > (uint32_t)s->plan->spec->retry.max)
+        sim_break(s, "it is tried again more often than it may be");
+    if (s->lost)
+        sim_break(s, "a lost job is tried again");
+}
+
+void check_event(struct sim *s, const struct event *ev)
+{
+    if (s->job->phase == JOB_ENDED)
+        sim_break(s, "something happens to a job that has ended: %s", event_type_name(ev->type));
+    switch (ev->type) {
+    case EVENT_OPEN:
+        if (s->cancels > 0 || s->job->stop != STOP_NONE)
+            sim_break(s, "a job that is being stopped makes replica %u", ev->replica);
+        break;
+    case EVENT_OPENED:
+        if (s->replicas[ev->replica] != BEING_LIVE && !s->lost)
+            sim_break(s, "replica %u answers, says the core", ev->replica);
+        if (s->job->gates[ev->replica] == GATE_UP)
+            sim_break(s, "replica %u answers twice", ev->replica);
+        break;
+    case EVENT_START:
+    case EVENT_RESTART:
+        check_start(s, ev);
+        break;
+    case EVENT_START_FAILED:
+    case EVENT_EXITED:
+        check_exit(s, ev);
+        break;
+    case EVENT_RANK_STARTED:
+    case EVENT_RANK_EXITED:
+        check_rank(s, ev);
+        break;
+    case EVENT_STOP:
+        check_stop(s, ev);
+        break;
+    case EVENT_KILL:
+        check_kill(s, ev);
+        break;
+    case EVENT_ATTEMPT:
+        check_attempt(s, ev);
+        break;
+    case EVENT_PAUSED:
+    case EVENT_ENDED:
+        check_ended(s);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- one turn --------------------------------------------------------------------------------- */
+
+static void check_counts(struct sim *s)
+{
+    const struct job *job = s->job;
+    uint32_t n[PROC_ENDED + 1] = {0}, up = 0;
+
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        n[job->procs[i].state]++;
+    if (n[PROC_PENDING] != job->n_pending || n[PROC_STARTING] != job->n_starting ||
+        n[PROC_BACKOFF] != job->n_backoff || n[PROC_RUNNING] != job->n_running ||
+        n[PROC_ENDED] != job->n_ended)
+        sim_break(s, "the counts of processes are wrong");
+    for (uint32_t i = 0; job->gated && i < s->plan->n_replicas; i++)
+        up += job->gates[i] == GATE_UP;
+    if (up != job->n_up)
+        sim_break(s, "the count of replicas that answer is wrong");
+    for (uint32_t l = 0; l < job->n_launches; l++) {
+        uint32_t started = 0, ended = 0;
+        for (uint32_t r = 0; r < job->launches[l].size; r++) {
+            started += job->launches[l].ranks[r].state != PROC_PENDING;
+            ended += job->launches[l].ranks[r].state == PROC_ENDED;
+        }
+        if (started != job->launches[l].started || ended != job->launches[l].ended)
+            sim_break(s, "the counts of ranks are wrong");
+    }
+}
+
+/* Is the job stopping as soon as it should? */
+static void check_promptness(struct sim *s)
+{
+    const struct job *job = s->job;
+
+    if (job->phase == JOB_ENDED)
+        return;
+    if (s->cancels > 0 && job->stop == STOP_NONE)
+        sim_break(s, "cancelled, and not being stopped");
+    if (s->cancels > 1 && job->phase != JOB_KILLING)
+        sim_break(s, "cancelled twice, and not being killed");
+    if (job->phase == JOB_STOPPING && s->now >= job->stop_at + ms(s->rules->grace_ms))
+        sim_break(s, "the grace period is over, and it is not being killed");
+    if (job->phase == JOB_KILLING && s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS))
+        sim_break(s, "killed, waited for, and not ended");
+    if (s->job->pause_wanted && job->stop == STOP_NONE && job->phase != JOB_PAUSED)
+        sim_break(s, "to be paused, and not being stopped");
+    for (uint32_t i = 0; job->phase == JOB_PAUSED && i < s->plan->n_processes; i++)
+        if (s->procs[i].being != BEING_NOT)
+            sim_break(s, "paused, and process %u is there", i);
+    if (job->phase == JOB_RUNNING && job->n_pending)
+        sim_break(s, "running, and something is still to be started");
+    if (job->phase == JOB_PENDING && job->n_pending + job->n_starting == 0 && job->n_running > 0)
+        sim_break(s, "everything runs, and the job is pending");
+}
+
+void check_turn(struct sim *s)
+{
+    check_counts(s);
+    check_promptness(s);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* What is told has to be tellable: every view is made once. */
+static void check_views(struct sim *s)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&sb);
+
+    verdict_sentence(s->job, &sentence);
+    verdict_stopped(s->job, &sb);
+    strbuf_truncate(&sb, 0);
+    report_write(s->job, &(struct report_context){.engine = "sim"}, &j);
+    if (sentence.len == 0 || sb.len == 0)
+        sim_break(s, "there is no verdict");
+}
+
+void check_end(struct sim *s)
+{
+    const struct job *job = s->job;
+    const struct cause *c = &job->cause;
+    struct expected want = oracle(s);
+
+    if (job->phase != JOB_ENDED) {
+        sim_break(s, "released, and not ended");
+        return;
+    }
+    if ((job->outcome == OUTCOME_SUCCEEDED) != (job->exit_code == 0) ||
+        (job->exit_code == 0) != (c->kind == CAUSE_NONE) ||
+        (job->outcome == OUTCOME_CANCELLED) != (c->kind == CAUSE_CANCELLED))
+        sim_break(s, "outcome %s, exit code %d and cause %s do not agree",
+                  outcome_name(job->outcome), job->exit_code, cause_kind_name(c->kind));
+    if (job->outcome != want.outcome || job->exit_code != want.exit_code)
+        sim_break(s, "it %s with %d and should have %s with %d", outcome_name(job->outcome),
+                  job->exit_code, outcome_name(want.outcome), want.exit_code);
+    else if (c->process != want.process || (want.process < 0 && c->rank != want.rank))
+        sim_break(s, "first was process %d rank %d, says the core; it was process %d rank %d",
+                  c->process, c->rank, want.process, want.rank);
+    if (c->process >= 0 && job_proc_outcome(job, (uint32_t)c->process) != OUTCOME_FAILED &&
+        c->process != s->plan->launcher)
+        sim_break(s, "the cause is a process that did not fail");
+    if (c->kind == CAUSE_NOT_READY && s->job->gated && job->gates[c->replica] == GATE_UP)
+        sim_break(s, "the replica that did not answer did");
+    if (job_wake(job) != 0)
+        sim_break(s, "an ended job wants to be woken");
+    check_views(s);
+}

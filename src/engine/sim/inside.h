@@ -1,0 +1,128 @@
+/* inside.h - what the files of the simulation share. */
+#ifndef ENGINE_SIM_INSIDE_H
+#define ENGINE_SIM_INSIDE_H
+
+#include "base/strbuf.h"
+#include "engine/sim/sim.h"
+
+enum being { BEING_NOT, BEING_STARTING, BEING_LIVE, BEING_DEAD };
+
+struct thing { /* a process or a rank as it really is */
+    enum being being;
+    uint32_t instances; /* how many there have been */
+    ns_t started;
+    struct ending end;
+    bool told_to_end;
+    bool never_was; /* dead because it could not be started */
+};
+
+struct mpirun {
+    const struct sim_mpirun *as;
+    struct thing *ranks;
+    bool *again; /* per rank: has been started anew */
+    uint32_t restarts;
+    bool failed; /* one of its ranks failed and was not mended */
+    bool over;
+    int code; /* of the first that failed */
+};
+
+enum item_kind {
+    ITEM_OPENED,
+    ITEM_UP,
+    ITEM_DIE,
+    ITEM_RANK_UP,
+    ITEM_RANK_DIE,
+    ITEM_MPIRUN,
+    ITEM_MPIRUN_STOPS,
+    ITEM_BLOW,
+    ITEM_LOST,
+    ITEM_OUTPUT,
+    ITEM_RESYNC, /* from here on: the core's side */
+    ITEM_DELIVER,
+    ITEM_CANCEL,
+    ITEM_PAUSE,
+    ITEM_RESUME,
+    ITEM_BACK,
+    ITEM_END,
+};
+
+struct item {
+    ns_t at;
+    uint64_t seq;
+    enum item_kind kind;
+    uint32_t id, rank, instance, epoch;
+    struct ending end;
+    struct observation o;
+};
+
+struct sim {
+    struct engine engine; /* first: ops get this */
+    const struct plan *plan;
+    const struct job_rules *rules;
+    const struct sim_story *story;
+    const struct sim_watch *watch;
+    struct sim_result *result;
+    struct rng rng;
+    ns_t now, began;
+
+    struct item *queue; /* a heap, earliest first */
+    size_t n_queue, cap_queue;
+    uint64_t seq;
+
+    struct thing *procs;    /* plan->n_processes */
+    enum being *replicas;   /* plan->n_replicas; LIVE: it answers */
+    struct mpirun *mpiruns; /* of this attempt */
+    uint32_t n_mpiruns;
+    uint32_t step;    /* how many of them the present launcher has called */
+    uint32_t attempt; /* the one that the core has asked for */
+    uint32_t
+        epoch; /* counts what was cleared away: things in the queue from before do not happen */
+    bool lost, released;
+
+    struct job *job, *shadow; /* shadow: folded from the journal's text */
+    struct arena *texts;      /* of the shadow's events */
+    struct strbuf journal, batch;
+    struct events log;              /* all that is in journal and batch */
+    size_t n_committed, n_followed; /* events and bytes of the journal that the shadow has */
+    bool down;
+    bool pause; /* somebody wants it paused */
+    uint32_t cancels;
+    ns_t cancelled_at, down_total, limit; /* limit: until then it has to be over; 0 = none yet */
+    uint32_t *starts, *ends;              /* per process: events so far */
+};
+
+void sim_push(struct sim *s, int64_t in_ms, struct item item);
+bool sim_pop(struct sim *s, struct item *ret);
+void sim_count(struct sim *s, const struct event *ev);
+void sim_fault(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sim_break(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* world.c */
+void world_init(struct sim *s);
+void world_release(struct sim *s);
+void world_happens(struct sim *s, const struct item *item);
+bool world_waits_for_nothing(
+    const struct sim *s); /* no command lives that could still end by itself */
+bool process_waits(const struct sim *s, uint32_t process);
+
+/* tell.c */
+void sim_tell(struct sim *s, const struct observation *o); /* with the story's faults */
+void sim_tell_process(struct sim *s, uint32_t id, bool ended);
+void sim_tell_rank(struct sim *s, uint32_t launch, uint32_t rank, bool ended);
+void sim_tell_all(struct sim *s);                              /* everything that is true, again */
+uint32_t sim_rank_replica(const struct sim *s, uint32_t rank); /* where mpirun puts it */
+
+/* check.c */
+void check_event(struct sim *s, const struct event *ev); /* before it is folded */
+void check_turn(struct sim *s);
+void check_end(struct sim *s);
+
+/* oracle.c */
+struct expected {
+    enum outcome outcome;
+    int exit_code;
+    int32_t process, rank; /* of the cause, -1 = none */
+};
+struct expected oracle(const struct sim *s);
+
+#endif

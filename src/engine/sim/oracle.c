@@ -1,0 +1,261 @@
+/* oracle.c - what the outcome has to be, worked out from the log of events alone.
+ *
+ * Written without a look at how the core does it: no state that is kept up to date, only the whole
+ * log, read again from its beginning. Slow and plain on purpose; where it and the core disagree, one
+ * of them is wrong.
+ */
+#include <signal.h>
+
+#include "engine/sim/inside.h"
+
+static bool is_end(const struct event *ev)
+{
+    return ev->type == EVENT_EXITED || ev->type == EVENT_START_FAILED;
+}
+
+/* How much of the log counts: what came after the stop says nothing. */
+/* Where the last attempt begins in the log. */
+static size_t attempt_from(const struct sim *s)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < s->log.n; i++)
+        if (s->log.v[i].type == EVENT_ATTEMPT || s->log.v[i].type == EVENT_PAUSED)
+            from = i;
+    return from;
+}
+
+static size_t until_stop(const struct sim *s, const struct event **ret_stop)
+{
+    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+        enum event_type t = s->log.v[i].type;
+        if (t == EVENT_STOP || t == EVENT_KILL || t == EVENT_LOST || t == EVENT_ENDED) {
+            *ret_stop = &s->log.v[i];
+            return i;
+        }
+    }
+    *ret_stop = NULL;
+    return s->log.n;
+}
+
+/* How a process ended for good: not if it was started again, or was to be. */
+static const struct event *end_of(const struct sim *s, size_t n, uint32_t process)
+{
+    const struct event *end = NULL;
+
+    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (ev->process != process)
+            continue;
+        if (ev->type == EVENT_RESTART)
+            end = NULL;
+        if (is_end(ev) && i < n && !s->job->procs[process].stop_asked)
+            end = ev;
+    }
+    return end;
+}
+
+static bool not_prepared(const struct ending *e)
+{
+    return e->exec_errno != 0 && !(e->exec_what[0] == 'e' && e->exec_what[1] == 'x');
+}
+
+/* The earliest failure; of several at one time the first in the log. */
+static const struct event *first_failure(const struct sim *s, size_t n)
+{
+    const struct event *first = NULL;
+
+    for (size_t i = attempt_from(s); i < n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (is_end(ev) && end_of(s, n, ev->process) == ev && !ending_ok(&ev->end) &&
+            (!first || ev->at < first->at))
+            first = ev;
+    }
+    return first;
+}
+
+struct verdict { /* the earliest thing that ends the job */
+    int outcome; /* 0 nothing yet, 1 success, 2 failure */
+    ns_t at;
+    const struct event *unprepared;
+};
+
+static void verdict_add(struct verdict *v, int outcome, ns_t at, const struct event *unprepared)
+{
+    if (v->outcome && (at > v->at || (at == v->at && outcome <= v->outcome)))
+        return;
+    *v = (struct verdict){outcome, at, unprepared};
+}
+
+/* When did the k-th replica of a role fail (or succeed)? 0 = not yet. */
+static ns_t kth(const struct sim *s, size_t n, const struct role *role, bool failing, int32_t k)
+{
+    ns_t best = 0;
+
+    for (uint32_t i = 0; i < s->plan->n_replicas; i++) { /* is replica i's end the k-th? */
+        ns_t at[64] = {0};
+        int32_t earlier = 0, total = 0;
+        ns_t mine = 0;
+        for (uint32_t r = 0; r < s->plan->n_replicas && r < 64; r++) {
+            const struct replica *rp = &s->plan->replicas[r];
+            bool failed = false, all = rp->role == role;
+            for (uint32_t p = 0; all && p < rp->n_processes; p++) {
+                const struct event *ev = end_of(s, n, rp->first_process + p);
+                all = ev != NULL;
+                if (!ev)
+                    break;
+                failed |= !ending_ok(&ev->end);
+                at[r] = ev->at > at[r] ? ev->at : at[r];
+            }
+            if (!all || failed != failing)
+                at[r] = 0;
+            total += at[r] != 0;
+        }
+        mine = i < 64 ? at[i] : 0;
+        for (uint32_t r = 0; r < 64; r++)
+            earlier += at[r] != 0 && at[r] <= mine;
+        if (mine && total >= k && earlier >= k && (best == 0 || mine < best))
+            best = mine;
+    }
+    return best;
+}
+
+/* Failures that no count tolerates. */
+static void add_each(const struct sim *s, size_t n, const struct role *role, struct verdict *v)
+{
+    for (uint32_t p = 0; p < s->plan->n_processes; p++) {
+        const struct event *ev = end_of(s, n, p);
+        if (!ev || ending_ok(&ev->end) ||
+            s->plan->replicas[s->plan->processes[p].replica].role != role)
+            continue;
+        if (not_prepared(&ev->end))
+            verdict_add(v, 2, ev->at, s->job->counted ? ev : NULL);
+        else if (role->min_failed == 0)
+            verdict_add(v, 2, ev->at, NULL);
+    }
+}
+
+/* Of two at the same time: failure before success, then roles in order. */
+static struct verdict by_rules(const struct sim *s, size_t n)
+{
+    struct verdict v = {0};
+
+    for (size_t k = 0; k < s->plan->spec->n_roles; k++) {
+        const struct role *role = &s->plan->spec->roles[k];
+        add_each(s, n, role, &v);
+        ns_t at = role->min_failed > 0 ? kth(s, n, role, true, role->min_failed) : 0;
+        if (at)
+            verdict_add(&v, 2, at, NULL);
+        at = role->min_succeeded > 0 ? kth(s, n, role, false, role->min_succeeded) : 0;
+        if (at)
+            verdict_add(&v, 1, at, NULL);
+    }
+    return v;
+}
+
+/* The rank of the last mpirun that failed earliest and was not started anew. */
+static const struct event *failed_rank(const struct sim *s, size_t n)
+{
+    uint32_t last = 0, base = 0; /* base: so many are of launchers before this one */
+    size_t from = attempt_from(s);
+    const struct event *first = NULL;
+
+    for (size_t i = from; i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (ev->type == EVENT_RANK_STARTED && ev->launch > last)
+            last = ev->launch;
+        if (ev->type == EVENT_RESTART && (int32_t)ev->process == s->plan->launcher)
+            base = last;
+    }
+    if (last == base)
+        return NULL;
+    for (size_t i = from; i < n; i++) {
+        const struct event *ev = &s->log.v[i];
+        bool mended = false;
+        if (ev->type != EVENT_RANK_EXITED || ev->launch != last || ending_ok(&ev->end))
+            continue;
+        for (size_t k = i + 1; k < s->log.n; k++)
+            mended |= s->log.v[k].type == EVENT_RANK_STARTED && s->log.v[k].launch == last &&
+                      s->log.v[k].rank == ev->rank;
+        bool before =
+            !first || ev->at < first->at || (ev->at == first->at && ev->rank < first->rank);
+        if (!mended && before)
+            first = ev;
+    }
+    return first;
+}
+
+static struct expected of_event(const struct event *ev)
+{
+    bool rank = ev->type == EVENT_RANK_EXITED;
+
+    return (struct expected){.outcome = OUTCOME_FAILED,
+                             .exit_code = ending_exit_code(&ev->end),
+                             .process = rank ? -1 : (int32_t)ev->process,
+                             .rank = rank ? (int32_t)ev->rank : -1};
+}
+
+/* A pause ends with whatever comes first of a cancel and the loss of the supervisor. */
+static enum stop_reason after_pause(const struct sim *s, enum stop_reason why)
+{
+    size_t from = attempt_from(s);
+    enum event_type first = s->log.v[from].type;
+    bool paused = first == EVENT_PAUSED || (from == 0 && s->plan->spec->pause && !s->job->begun);
+
+    if (why != STOP_PAUSE && !(paused && (why == STOP_NONE || why == STOP_LOST)))
+        return why;
+    for (size_t i = from; i < s->log.n; i++) {
+        if (s->log.v[i].type == EVENT_CANCEL)
+            return STOP_CANCEL;
+        if (s->log.v[i].type == EVENT_LOST)
+            return STOP_LOST;
+    }
+    return why;
+}
+
+static struct expected by_stop(const struct sim *s, const struct event *stop)
+{
+    enum stop_reason why = !stop                       ? STOP_NONE
+                           : stop->type == EVENT_LOST  ? STOP_LOST
+                           : stop->type == EVENT_ENDED ? STOP_NONE
+                                                       : stop->stop;
+    struct expected e = {.outcome = OUTCOME_SUCCEEDED, .process = -1, .rank = -1};
+    int sig = 0;
+
+    why = after_pause(s, why);
+    for (size_t i = 0; i < s->log.n && !sig; i++)
+        if (s->log.v[i].type == EVENT_CANCEL)
+            sig = s->log.v[i].signal;
+    if (why == STOP_CANCEL) {
+        e.outcome = OUTCOME_CANCELLED;
+        e.exit_code = 128 + sig;
+    } else if (why == STOP_DEADLINE) {
+        e.outcome = OUTCOME_FAILED;
+        e.exit_code = 124;
+    } else if (why == STOP_LOST || why == STOP_NOT_READY) {
+        e.outcome = OUTCOME_FAILED;
+        e.exit_code = 125;
+    }
+    return e;
+}
+
+struct expected oracle(const struct sim *s)
+{
+    const struct event *stop, *rank, *first, *launcher = NULL;
+    size_t n = until_stop(s, &stop);
+
+    first = first_failure(s, n);
+    if (s->plan->launcher >= 0) {
+        rank = failed_rank(s, n);
+        for (size_t i = attempt_from(s); i < s->log.n; i++)
+            if (is_end(&s->log.v[i]) && (int32_t)s->log.v[i].process == s->plan->launcher)
+                launcher = &s->log.v[i];
+        bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
+        if (rank && !trusted && (!first || (launcher && rank->at <= launcher->at)))
+            return of_event(rank);
+    }
+    struct verdict v = by_rules(s, n);
+    if (v.outcome == 2)
+        return of_event(v.unprepared ? v.unprepared : first);
+    return by_stop(s, stop);
+}

@@ -1,0 +1,490 @@
+/* world.c - what really happens: the engine of the simulation.
+ *
+ * Everything here is true; what the core hears of it may come late, twice, out of order or not at
+ * all (tell.c). Calls of the core may be repeated, as engine.h demands: starting what was started does
+ * nothing.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/sim/inside.h"
+
+enum { MPIRUN_MS = 100, AGAIN_MS = 50, MPIRUN_KILLS_MS = 5000, OPENING_MS = 1 };
+
+bool process_waits(const struct sim *s, uint32_t process)
+{
+    const struct process *p = &s->plan->processes[process];
+
+    return !p->argv && !p->shell;
+}
+
+static bool lives(const struct thing *t)
+{
+    return t->being == BEING_LIVE || t->being == BEING_STARTING;
+}
+
+static struct ending by_signal(int sig)
+{
+    return (struct ending){.known = true,
+                           .code = -1,
+                           .signal = sig,
+                           .max_rss = -1,
+                           .memory_limit = -1,
+                           .memory_peak = -1};
+}
+
+/* --- ranks ------------------------------------------------------------------------------------ */
+
+static bool launcher_lives(const struct sim *s)
+{
+    return s->plan->launcher >= 0 && s->procs[s->plan->launcher].being == BEING_LIVE;
+}
+
+static void doom_rank(struct sim *s, uint32_t l, uint32_t r, int64_t in_ms, struct ending end)
+{
+    if (in_ms >= 0)
+        sim_push(s, in_ms,
+                 (struct item){.kind = ITEM_RANK_DIE,
+                               .id = l,
+                               .rank = r,
+                               .instance = s->mpiruns[l].ranks[r].instances,
+                               .end = end});
+}
+
+static void start_rank(struct sim *s, uint32_t l, uint32_t r, int64_t in_ms)
+{
+    struct thing *t = &s->mpiruns[l].ranks[r];
+
+    t->being = BEING_STARTING;
+    t->instances++;
+    if (in_ms >= 0)
+        sim_push(s, in_ms,
+                 (struct item){.kind = ITEM_RANK_UP, .id = l, .rank = r, .instance = t->instances});
+}
+
+static void rank_up(struct sim *s, const struct item *item)
+{
+    struct mpirun *m = &s->mpiruns[item->id];
+    struct thing *t = &m->ranks[item->rank];
+    const struct sim_fate *f = &s->mpiruns[item->id].as->ranks[item->rank];
+    struct ending end = f->end;
+
+    if (t->being != BEING_STARTING || t->instances != item->instance || !launcher_lives(s))
+        return;
+    t->being = BEING_LIVE;
+    t->started = s->now;
+    sim_tell_rank(s, item->id, item->rank, false);
+    if (m->again[item->rank])
+        end = (struct ending){.known = true, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+    doom_rank(s, item->id, item->rank, f->life_ms, end);
+    if (t->told_to_end)
+        doom_rank(s, item->id, item->rank, f->term_ms, by_signal(SIGTERM));
+}
+
+static void next_mpirun(struct sim *s)
+{
+    uint32_t l = s->n_mpiruns;
+
+    if (!launcher_lives(s) || s->step >= s->story->n_mpiruns)
+        return;
+    const struct sim_mpirun *as = &s->story->mpiruns[s->step];
+    s->mpiruns = xrealloc_array(s->mpiruns, l + 1, sizeof(*s->mpiruns));
+    s->mpiruns[l] = (struct mpirun){.as = as};
+    s->mpiruns[l].ranks = xcalloc(as->size, sizeof(*s->mpiruns[l].ranks));
+    s->mpiruns[l].again = xcalloc(as->size, sizeof(*s->mpiruns[l].again));
+    s->n_mpiruns++;
+    s->step++;
+    for (uint32_t r = 0; r < as->size; r++)
+        start_rank(s, l, r, as->ranks[r].start_ms);
+}
+
+static void doom_process(struct sim *s, uint32_t id, int64_t in_ms, struct ending end)
+{
+    if (in_ms >= 0)
+        sim_push(s, in_ms,
+                 (struct item){
+                     .kind = ITEM_DIE, .id = id, .instance = s->procs[id].instances, .end = end});
+}
+
+/* mpirun has seen its last rank end: the launcher's script goes on. */
+static void mpirun_over(struct sim *s, uint32_t l)
+{
+    const struct sim_mpirun *as = s->mpiruns[l].as;
+    struct mpirun *m = &s->mpiruns[l];
+
+    for (uint32_t r = 0; r < as->size; r++)
+        if (lives(&m->ranks[r]))
+            return;
+    m->over = true;
+    if (!launcher_lives(s) || (m->failed && as->recovers))
+        return;
+    if (l + 1 < s->n_mpiruns)
+        return; /* of a launcher before this one */
+    if (s->step < s->story->n_mpiruns) {
+        sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN});
+        return;
+    }
+    const struct sim_fate *f = &s->story->processes[s->plan->launcher];
+    struct ending end = f->end;
+    if (ending_ok(&end) && m->failed && !as->lies)
+        end.code = m->code;
+    doom_process(s, (uint32_t)s->plan->launcher, f->life_ms, end);
+}
+
+static void rank_dies(struct sim *s, uint32_t l, uint32_t r, const struct ending *end)
+{
+    const struct sim_mpirun *as = s->mpiruns[l].as;
+    struct mpirun *m = &s->mpiruns[l];
+    struct thing *t = &m->ranks[r];
+
+    t->being = BEING_DEAD;
+    t->end = *end;
+    t->end.at = s->now;
+    sim_tell_rank(s, l, r, true);
+    if (!ending_ok(end) && launcher_lives(s) && !t->told_to_end) {
+        if (m->restarts < as->restarts && !m->again[r]) {
+            m->again[r] = true;
+            m->restarts++;
+            start_rank(s, l, r, AGAIN_MS);
+            return;
+        }
+        m->code = m->failed ? m->code : ending_exit_code(end);
+        m->failed = true;
+        if (!as->recovers)
+            sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN_STOPS, .id = l});
+    }
+    mpirun_over(s, l);
+}
+
+static void end_ranks(struct sim *s, int sig)
+{
+    for (uint32_t l = 0; l < s->n_mpiruns; l++)
+        for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++) {
+            struct thing *t = &s->mpiruns[l].ranks[r];
+            const struct sim_fate *f = &s->mpiruns[l].as->ranks[r];
+            if (t->being == BEING_STARTING && sig == SIGKILL)
+                t->being = t->started ? BEING_DEAD : BEING_NOT;
+            if (!lives(t))
+                continue;
+            t->told_to_end = true;
+            doom_rank(s, l, r, sig == SIGKILL ? f->kill_ms : f->term_ms, by_signal(sig));
+        }
+}
+
+/* mpirun gives the others up after a failure: SIGTERM, then SIGKILL. */
+static void mpirun_stops(struct sim *s, uint32_t l)
+{
+    for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++) {
+        struct thing *t = &s->mpiruns[l].ranks[r];
+        if (!lives(t))
+            continue;
+        if (t->being == BEING_STARTING)
+            t->being = BEING_NOT;
+        t->told_to_end = true;
+        doom_rank(s, l, r, s->mpiruns[l].as->ranks[r].term_ms, by_signal(SIGTERM));
+        doom_rank(s, l, r, MPIRUN_KILLS_MS, by_signal(SIGKILL));
+    }
+    mpirun_over(s, l);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* A second try may go better than the first. */
+static struct ending end_of(struct sim *s, const struct sim_fate *f)
+{
+    static const struct ending good = {
+        .known = true, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+
+    return s->attempt > 1 && rng_chance(&s->rng, s->story->mends) ? good : f->end;
+}
+
+static void process_up(struct sim *s, uint32_t id, uint32_t instance)
+{
+    struct thing *t = &s->procs[id];
+    const struct sim_fate *f = &s->story->processes[id];
+
+    if (t->being != BEING_STARTING || t->instances != instance)
+        return;
+    if (f->end.exec_errno) {
+        t->being = BEING_DEAD;
+        t->never_was = true;
+        t->end = f->end;
+        t->end.at = s->now;
+        sim_tell_process(s, id, true);
+        return;
+    }
+    t->being = BEING_LIVE;
+    t->started = s->now;
+    sim_tell_process(s, id, false);
+    if ((int32_t)id == s->plan->launcher && s->story->n_mpiruns > 0)
+        sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN});
+    else
+        doom_process(s, id, f->life_ms, end_of(s, f));
+    if (t->told_to_end)
+        doom_process(s, id, f->term_ms, by_signal(SIGTERM));
+}
+
+static void process_dies(struct sim *s, uint32_t id, const struct ending *end)
+{
+    struct thing *t = &s->procs[id];
+
+    if (!lives(t))
+        return;
+    t->being = BEING_DEAD;
+    t->end = *end;
+    t->end.at = s->now;
+    sim_tell_process(s, id, true);
+    if ((int32_t)id == s->plan->launcher)
+        end_ranks(s, SIGKILL); /* their daemons notice */
+}
+
+static void blow(struct sim *s, const struct sim_blow *b)
+{
+    const struct replica *rp = &s->plan->replicas[b->replica];
+    bool hit = false;
+
+    for (uint32_t l = 0; l < s->n_mpiruns; l++)
+        for (uint32_t r = 0; r < s->mpiruns[l].as->size && !(hit && b->once); r++)
+            if (s->mpiruns[l].ranks[r].being == BEING_LIVE &&
+                sim_rank_replica(s, r) == b->replica && rp->role->kind == ROLE_HOST) {
+                rank_dies(s, l, r, &b->end);
+                hit = true;
+            }
+    for (uint32_t i = 0; i < rp->n_processes && !(hit && (b->once || rp->role->kind == ROLE_HOST));
+         i++)
+        if (s->procs[rp->first_process + i].being == BEING_LIVE) {
+            process_dies(s, rp->first_process + i, &b->end);
+            hit = true;
+        }
+}
+
+/* The supervisor dies and everything with it. */
+static void lose(struct sim *s)
+{
+    struct observation o = {.kind = OBS_LOST, .at = s->now};
+
+    if (s->released)
+        return;
+    s->lost = true;
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (lives(&s->procs[i]))
+            s->procs[i].being = BEING_DEAD;
+    for (uint32_t l = 0; l < s->n_mpiruns; l++)
+        for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++)
+            s->mpiruns[l].ranks[r].being = BEING_DEAD;
+    sim_tell(s, &o);
+}
+
+static void output(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (s->procs[i].being == BEING_LIVE && !process_waits(s, i)) {
+            if (!s->down)
+                job_activity(s->job, s->now);
+            sim_push(s, s->story->output_ms, (struct item){.kind = ITEM_OUTPUT});
+            return;
+        }
+}
+
+void world_happens(struct sim *s, const struct item *item)
+{
+    struct observation opened = {
+        .kind = OBS_OPENED, .at = s->now, .attempt = s->attempt, .replica = item->id};
+    const struct thing *t;
+
+    if (s->lost || (item->kind <= ITEM_MPIRUN_STOPS && item->epoch != s->epoch))
+        return;
+    switch (item->kind) {
+    case ITEM_OPENED:
+        if (s->replicas[item->id] != BEING_STARTING)
+            break;
+        s->replicas[item->id] = BEING_LIVE;
+        sim_tell(s, &opened);
+        break;
+    case ITEM_UP:
+        process_up(s, item->id, item->instance);
+        break;
+    case ITEM_DIE:
+        if (s->procs[item->id].instances == item->instance)
+            process_dies(s, item->id, &item->end);
+        break;
+    case ITEM_RANK_UP:
+        rank_up(s, item);
+        break;
+    case ITEM_RANK_DIE:
+        t = &s->mpiruns[item->id].ranks[item->rank];
+        if (t->being == BEING_LIVE && t->instances == item->instance)
+            rank_dies(s, item->id, item->rank, &item->end);
+        break;
+    case ITEM_MPIRUN:
+        next_mpirun(s);
+        break;
+    case ITEM_MPIRUN_STOPS:
+        mpirun_stops(s, item->id);
+        break;
+    case ITEM_BLOW:
+        blow(s, &s->story->blows[item->id]);
+        break;
+    case ITEM_LOST:
+        lose(s);
+        break;
+    case ITEM_OUTPUT:
+        output(s);
+        break;
+    default:
+        break;
+    }
+}
+
+bool world_waits_for_nothing(const struct sim *s)
+{
+    for (uint32_t i = 0; i < s->plan->n_processes; i++) {
+        bool hangs = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0 &&
+                     s->mpiruns[s->n_mpiruns - 1].over;
+        if (!process_waits(s, i) && lives(&s->procs[i]) && !hangs)
+            return false;
+    }
+    return true;
+}
+
+/* --- the engine ------------------------------------------------------------------------------- */
+
+/* The core goes on to another attempt: of the one before nothing may be left. */
+static void enter(struct sim *s, uint32_t attempt)
+{
+    if (s->attempt != 0 && s->attempt != attempt)
+        for (uint32_t i = 0; i < s->plan->n_processes; i++)
+            if (lives(&s->procs[i]))
+                sim_break(s, "attempt %u begins, and process %u of the last one lives", attempt, i);
+    s->attempt = attempt;
+}
+
+static void world_open(struct engine *en, uint32_t replica, uint32_t attempt)
+{
+    struct sim *s = (struct sim *)en;
+
+    enter(s, attempt);
+    if (s->replicas[replica] != BEING_NOT || s->lost)
+        return;
+    s->replicas[replica] = BEING_STARTING;
+    if (s->story->open_ms[replica] >= 0)
+        sim_push(s, s->story->open_ms[replica] + OPENING_MS,
+                 (struct item){.kind = ITEM_OPENED, .id = replica});
+}
+
+static void world_start(struct engine *en, uint32_t process, struct start start)
+{
+    struct sim *s = (struct sim *)en;
+    struct thing *t = &s->procs[process];
+
+    enter(s, start.attempt);
+    if (t->instances >= start.instance || s->lost)
+        return;
+    if (lives(t))
+        sim_break(s, "process %u has two live instances", process);
+    *t = (struct thing){.being = BEING_STARTING, .instances = start.instance};
+    if ((int32_t)process == s->plan->launcher)
+        s->step = 0;
+    if (s->story->processes[process].start_ms >= 0)
+        sim_push(s, s->story->processes[process].start_ms,
+                 (struct item){.kind = ITEM_UP, .id = process, .instance = start.instance});
+}
+
+static void world_signal(struct engine *en, int sig)
+{
+    struct sim *s = (struct sim *)en;
+
+    for (uint32_t i = 0; i < s->plan->n_processes; i++) {
+        struct thing *t = &s->procs[i];
+        if (!lives(t) || process_waits(s, i) || t->told_to_end)
+            continue;
+        t->told_to_end = true;
+        if (t->being == BEING_LIVE)
+            doom_process(s, i, s->story->processes[i].term_ms, by_signal(sig));
+    }
+    end_ranks(s, sig);
+}
+
+static void world_kill(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    for (uint32_t i = 0; i < s->plan->n_replicas; i++)
+        if (s->replicas[i] == BEING_STARTING)
+            s->replicas[i] = BEING_DEAD;
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (lives(&s->procs[i]))
+            doom_process(s, i, s->story->processes[i].kill_ms, by_signal(SIGKILL));
+    end_ranks(s, SIGKILL);
+}
+
+static void forget_mpiruns(struct sim *s)
+{
+    for (uint32_t l = 0; l < s->n_mpiruns; l++) {
+        free(s->mpiruns[l].ranks);
+        free(s->mpiruns[l].again);
+    }
+    free(s->mpiruns);
+    s->mpiruns = NULL;
+    s->n_mpiruns = s->step = 0;
+}
+
+static void clear(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    memset(s->procs, 0, s->plan->n_processes * sizeof(*s->procs));
+    memset(s->replicas, 0, s->plan->n_replicas * sizeof(*s->replicas));
+    forget_mpiruns(s);
+    s->epoch++;
+}
+
+static void world_end(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    s->released = true;
+}
+
+static void world_free(struct engine *en)
+{
+    world_release((struct sim *)en);
+}
+
+static const struct engine_ops world_ops = {
+    .name = "sim",
+    .open = world_open,
+    .start = world_start,
+    .signal = world_signal,
+    .kill = world_kill,
+    .clear = clear,
+    .release = world_end,
+    .free = world_free,
+};
+
+void world_init(struct sim *s)
+{
+    const struct sim_story *story = s->story;
+
+    s->engine.ops = &world_ops;
+    s->procs = xcalloc(s->plan->n_processes, sizeof(*s->procs));
+    s->replicas = xcalloc(s->plan->n_replicas, sizeof(*s->replicas));
+    for (uint32_t i = 0; i < story->n_blows; i++)
+        sim_push(s, story->blows[i].at_ms, (struct item){.kind = ITEM_BLOW, .id = i});
+    if (story->lost_ms >= 0)
+        sim_push(s, story->lost_ms, (struct item){.kind = ITEM_LOST});
+    if (story->output_ms > 0)
+        sim_push(s, story->output_ms, (struct item){.kind = ITEM_OUTPUT});
+    if (story->faults.resync_ms > 0)
+        sim_push(s, story->faults.resync_ms, (struct item){.kind = ITEM_RESYNC});
+}
+
+void world_release(struct sim *s)
+{
+    forget_mpiruns(s);
+    free(s->replicas);
+    free(s->procs);
+}
