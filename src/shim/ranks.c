@@ -25,6 +25,7 @@ struct launch {
     struct launch *older;
     uint32_t number; /* from 1 */
     uint32_t size, n_live;
+    ns_t last_end;
     unsigned char *seen; /* a bit per rank */
     char id[];
 };
@@ -36,6 +37,7 @@ struct rank {
     struct launch *launch;
     uint32_t number;
     int pid_fd; /* -1 until it runs */
+    ns_t started;
     bool forwarded;
     char log[LIMIT_NAME + 64];
 };
@@ -90,7 +92,7 @@ static void tell_started(struct shim *s, const struct rank *k)
     wire_put_u32(out, k->launch->size);
     wire_put_u32(out, (uint32_t)k->child.pid);
     wire_put_u32(out, k->forwarded);
-    wire_put_i64(out, clock_real());
+    wire_put_i64(out, k->started);
     wire_put_str(out, k->log);
     wire_frame_end(out, frame);
 }
@@ -102,8 +104,16 @@ struct ending {
     int64_t max_rss;
 };
 
+/* Whoever reads this tells one life of a rank from the next by their times: a clock that was set back
+ * must not turn them round. */
+static ns_t time_of_end(const struct rank *k, ns_t at)
+{
+    return at > k->started ? at : k->started;
+}
+
 static void tell_exited(struct shim *s, const struct rank *k, const struct ending *end)
 {
+    ns_t at = time_of_end(k, end->at);
     /* A wrapper that was killed together with its rank may have met the same killer. */
     struct oom oom = group_oom(k->child.replica->group, end->known ? end->status : SIGKILL);
     struct strbuf *out = &s->link.out;
@@ -115,14 +125,15 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     wire_put_u32(out, k->number);
     wire_put_u32(out, end->known);
     wire_put_u32(out, (uint32_t)end->status);
-    wire_put_i64(out, end->at);
+    wire_put_i64(out, at);
     wire_put_i64(out, end->max_rss);
     wire_put_u32(out, oom.killed);
     wire_put_i64(out, oom.limit);
     wire_put_i64(out, oom.peak);
     wire_frame_end(out, frame);
     snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->number);
-    shim_record(s, end->at, k->child.replica->name, what, end->known ? end->status : -1);
+    shim_record(s, at, k->child.replica->name, what, end->known ? end->status : -1);
+    k->launch->last_end = at > k->launch->last_end ? at : k->launch->last_end;
 }
 
 /* --- a rank's life ---------------------------------------------------------------------------- */
@@ -236,6 +247,10 @@ int rank_hello(struct shim *s, struct client *c, struct packet *p)
     s->ranks = k;
     k->launch->n_live++;
     c->rank = k;
+    /* Now, before it can run: its wrapper's time of its end is then never earlier. */
+    k->started = clock_real();
+    if (k->started <= k->launch->last_end)
+        k->started = k->launch->last_end + 1;
     name_log(k);
     log_fd = output_open_log(s, k->log);
     if (log_fd < 0)
