@@ -85,17 +85,21 @@ static bool has_ending(enum event_type t)
     return t == EVENT_START_FAILED || t == EVENT_EXITED || t == EVENT_RANK_EXITED;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 static bool same_event(const struct event *a, const struct event *b)
 {
     bool stop = a->type == EVENT_STOP || a->type == EVENT_KILL;
 
     return a->type == b->type && a->at == b->at && a->process == b->process &&
            a->replica == b->replica && a->launch == b->launch && a->rank == b->rank &&
-           a->size == b->size && a->forwarded == b->forwarded && !a->log == !b->log &&
-           (!a->log || !strcmp(a->log, b->log)) && a->signal == b->signal && a->stop == b->stop &&
-           a->attempt == b->attempt && a->begin_at == b->begin_at && a->retry == b->retry &&
-           a->counted == b->counted && a->random == b->random && !a->text == !b->text &&
-           (!a->text || !strcmp(a->text, b->text)) &&
+           a->size == b->size && a->forwarded == b->forwarded && same_text(a->log, b->log) &&
+           a->signal == b->signal && a->stop == b->stop && a->attempt == b->attempt &&
+           a->begin_at == b->begin_at && a->retry == b->retry && a->counted == b->counted &&
+           a->random == b->random && same_text(a->text, b->text) &&
            (!stop || a->stop_replica == b->stop_replica) &&
            (!has_ending(a->type) || same_ending(&a->end, &b->end));
 }
