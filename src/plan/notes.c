@@ -48,7 +48,8 @@ static void note_mode(struct notes *ns, const struct plan *plan)
     if (spec->debug)
         note_add(ns, SEV_WARNING, "debug mode is enabled: run refuses such a job");
     if (spec->pause)
-        note_add(ns, SEV_WARNING, "pause mode is enabled: run refuses such a job");
+        note_add(ns, SEV_WARNING,
+                 "pause mode is enabled: the job starts paused, muster resume starts it");
 }
 
 static void note_isolation(struct notes *ns, const struct plan *plan)
