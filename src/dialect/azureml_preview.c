@@ -30,13 +30,6 @@ static int type_of(const char *word)
     return type;
 }
 
-static bool absent(const struct node *map, const char *key)
-{
-    const struct node *value = node_get(map, key);
-
-    return !value || value->type == NODE_NULL;
-}
-
 /* --- roles ---------------------------------------------------------------------------------- */
 
 /* Folded scalars end in a newline, which belongs to YAML rather than to the command. */
@@ -55,13 +48,13 @@ static void lower_command(struct azp *l, const struct azp_role *in, struct role 
     const char *text;
 
     if (!in->spec) {
-        if (absent(in->at, "spec"))
+        if (node_absent(in->at, "spec"))
             bind_missing(&l->b, in->at, role->name, "spec", NULL);
         return;
     }
     at = node_get(in->spec->at, "command");
     if (!in->spec->command) {
-        if (absent(in->spec->at, "command"))
+        if (node_absent(in->spec->at, "command"))
             bind_missing(&l->b, in->spec->at, arena_printf(l->b.a, "%s.spec", role->name),
                          "command", NULL);
         return;
@@ -233,7 +226,7 @@ static void lower_type(struct azp *l, int type)
                 arena_printf(l->b.a, "write %s", types[type]), "\"%s\" is taken as %s",
                 l->job->type, types[type]);
     for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-        bool there = !absent(root, sections[i].key);
+        bool there = !node_absent(root, sections[i].key);
 
         if (sections[i].needed[type] && !there)
             bind_missing(&l->b, root, arena_printf(l->b.a, "the %s", types[type]), sections[i].key,

@@ -33,13 +33,6 @@ const struct bind_table kube_metadata_table =
 const struct bind_table kube_metadata_lenient_table =
     BIND_TABLE_LENIENT("metadata", struct kube_metadata, metadata_fields);
 
-bool kube_absent(const struct node *map, const char *key)
-{
-    const struct node *value = node_get(map, key);
-
-    return !value || value->type == NODE_NULL;
-}
-
 void kube_lower_metadata(const struct binder *b, const struct kube_metadata *meta,
                          struct job_spec *out)
 {
@@ -58,6 +51,6 @@ void kube_lower_metadata(const struct binder *b, const struct kube_metadata *met
         out->name = name;
         return;
     }
-    if (kube_absent(meta->at, "name") && kube_absent(meta->at, "generateName"))
+    if (node_absent(meta->at, "name") && node_absent(meta->at, "generateName"))
         bind_missing(b, meta->at, "metadata", "name", NULL);
 }

@@ -18,7 +18,4 @@ extern const struct bind_table kube_metadata_table, kube_metadata_lenient_table;
 void kube_lower_metadata(const struct binder *b, const struct kube_metadata *meta,
                          struct job_spec *out);
 
-/* Not there, or without a value. */
-bool kube_absent(const struct node *map, const char *key);
-
 #endif

@@ -82,7 +82,7 @@ static bool check_one_count(struct lowering *l)
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         const struct node *key = node_key(l->in->at, keys[i]);
 
-        if (kube_absent(l->in->at, keys[i]))
+        if (node_absent(l->in->at, keys[i]))
             continue;
         first = !first || stands_before(key, first) ? key : first;
         last = !last || stands_before(last, key) ? key : last;
@@ -199,15 +199,7 @@ static void lower_launcher(struct lowering *l, const struct pod_container *c)
     struct role *launcher = &l->roles[LAUNCHER];
     const struct role *worker = &l->roles[WORKER];
 
-    launcher->template_at = worker->template_at;
-    launcher->grace_s = worker->grace_s;
-    launcher->image = worker->image;
-    launcher->workdir = worker->workdir;
-    launcher->workdir_at = worker->workdir_at;
-    launcher->env = worker->env;
-    launcher->n_env = worker->n_env;
-    launcher->env_from = worker->env_from;
-    launcher->n_env_from = worker->n_env_from;
+    pod_share_role(worker, launcher);
     launcher->expand_argv = true;
     launcher->command_at = node_get(c->at, c->command ? "command" : "args");
     if (c->command && c->command[0])

@@ -349,3 +349,16 @@ void pod_fill_role(const struct binder *b, const struct pod_template *t,
     fill_env(b, c, role);
     fill_env_from(b, c, role);
 }
+
+void pod_share_role(const struct role *worker, struct role *launcher)
+{
+    launcher->template_at = worker->template_at;
+    launcher->grace_s = worker->grace_s;
+    launcher->image = worker->image;
+    launcher->workdir = worker->workdir;
+    launcher->workdir_at = worker->workdir_at;
+    launcher->env = worker->env;
+    launcher->n_env = worker->n_env;
+    launcher->env_from = worker->env_from;
+    launcher->n_env_from = worker->n_env_from;
+}

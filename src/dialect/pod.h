@@ -116,4 +116,7 @@ void pod_fill_role(const struct binder *b, const struct pod_template *t,
 bool pod_quantity(const struct binder *b, const char *name, const struct node *node, bool milli,
                   int64_t *ret);
 
+/* A launcher made from the worker's template: all that pod_fill_role() took, but the resources. */
+void pod_share_role(const struct role *worker, struct role *launcher);
+
 #endif

@@ -266,15 +266,7 @@ static void lower_worker(struct lowering *l, const struct pod_template *t)
     note_replaced(l, c, "sshd");
     pod_fill_role(&l->b, t, c, worker);
     pod_note_unused(&l->b, t, c);
-    launcher->template_at = worker->template_at;
-    launcher->grace_s = worker->grace_s;
-    launcher->image = worker->image;
-    launcher->workdir = worker->workdir;
-    launcher->workdir_at = worker->workdir_at;
-    launcher->env = worker->env;
-    launcher->n_env = worker->n_env;
-    launcher->env_from = worker->env_from;
-    launcher->n_env_from = worker->n_env_from;
+    pod_share_role(worker, launcher);
 }
 
 static void lower_restart(struct lowering *l, const struct node *at, struct role *role)
@@ -346,7 +338,7 @@ static void lower_replica_specs(struct lowering *l)
     if (!l->m2[WORKER] && !wrong_entry)
         diag_at(l->b.ds, node_label(list), "E0103", NULL,
                 "an entry with `type: worker` is missing in replicaSpecs");
-    if (l->m2[WORKER] && kube_absent(l->m2[WORKER]->at, "template"))
+    if (l->m2[WORKER] && node_absent(l->m2[WORKER]->at, "template"))
         bind_missing(&l->b, l->m2[WORKER]->at, "a replicaSpecs entry", "template", NULL);
     if (l->roles[LAUNCHER].replicas > 1)
         diag_at(l->b.ds, l->roles[LAUNCHER].replicas_at, "E0203", NULL,
@@ -371,7 +363,7 @@ static void lower_launcher(struct lowering *l, const struct pod_template *t)
 static void lower_roles(struct lowering *l)
 {
     const struct t9k_worker *m1 = l->in->worker;
-    bool m2 = !kube_absent(l->in->at, "replicaSpecs");
+    bool m2 = !node_absent(l->in->at, "replicaSpecs");
 
     l->out->form = m2 ? "M2" : "M1";
     l->out->container = m2 ? "worker" : "mpi-worker";
@@ -385,7 +377,7 @@ static void lower_roles(struct lowering *l)
         l->roles[WORKER].replicas = m1->replicas;
         l->roles[WORKER].replicas_at = node_get(m1->at, "replicas");
         lower_worker(l, m1->template_);
-    } else if (kube_absent(l->in->at, "worker") && !m2) {
+    } else if (node_absent(l->in->at, "worker") && !m2) {
         bind_missing(&l->b, l->in->at, "spec", "worker", "or `replicaSpecs`, the newer form");
     }
 }

@@ -49,6 +49,13 @@ const struct node *node_key(const struct node *map, const char *key)
     return p ? p->key : NULL;
 }
 
+bool node_absent(const struct node *map, const char *key)
+{
+    const struct node *value = node_get(map, key);
+
+    return !value || value->type == NODE_NULL;
+}
+
 const struct node *node_label(const struct node *node)
 {
     const struct node *key = NULL;

@@ -58,6 +58,9 @@ struct doc {
 const struct node *node_get(const struct node *map, const char *key); /* NULL if absent or no map */
 const struct node *node_key(const struct node *map, const char *key); /* the key's own node */
 
+/* Not there, or without a value (null). */
+bool node_absent(const struct node *map, const char *key);
+
 /* Where a person looks for the node: its key if it has one, else the node itself. */
 const struct node *node_label(const struct node *node);
 
