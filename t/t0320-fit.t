@@ -167,6 +167,8 @@ run_muster explain -o json --map /nowhere=code job.yaml
 like "$(notes)" "no such path is in a working directory" "--map of a path that is not there"
 refused "--workdir nowhere: No such file" "--workdir that is not there" --workdir nowhere job.yaml
 refused "this is no directory" "--workdir that is a file" --workdir job.yaml job.yaml
+refused "--secrets nowhere: No such file" "--secrets that is not there" --secrets nowhere job.yaml
+refused "this is no directory" "--configmaps that is a file" --configmaps job.yaml job.yaml
 refused "must be CONTAINER_PATH=HOST_PATH" "--map without a place" --map /mnt job.yaml
 refused "the container's path must be absolute" "--map of a relative path" --map mnt=data job.yaml
 refused "nowhere: No such file" "--map to nowhere" --map /mnt=nowhere job.yaml

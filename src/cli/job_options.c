@@ -96,6 +96,26 @@ static int check_workdir(const struct verb *verb, struct job_options *o)
     return 0;
 }
 
+/* Said before anything is read: a job without secrets would not notice. */
+static int check_values(const struct verb *verb, const struct job_options *o)
+{
+    const struct {
+        const char *option, *dir;
+    } rows[] = {{"secrets", o->secrets}, {"configmaps", o->configmaps}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct stat st;
+
+        if (!rows[i].dir)
+            continue;
+        if (stat(rows[i].dir, &st) < 0)
+            return usage_error(verb, "--%s %s: %s", rows[i].option, rows[i].dir, strerror(errno));
+        if (!S_ISDIR(st.st_mode))
+            return usage_error(verb, "--%s %s: this is no directory", rows[i].option, rows[i].dir);
+    }
+    return 0;
+}
+
 static int check_maps(const struct verb *verb, struct job_options *o)
 {
     for (size_t i = 0; i < o->map.n; i++) {
@@ -220,6 +240,8 @@ int job_options_check(const struct verb *verb, struct job_options *o)
         code = check_gpus(verb, o);
     if (!code)
         code = check_workdir(verb, o);
+    if (!code)
+        code = check_values(verb, o);
     if (!code)
         code = check_maps(verb, o);
     if (!code)
