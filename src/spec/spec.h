@@ -93,6 +93,45 @@ struct port_request {
     const struct node *at; /* for messages, or NULL */
 };
 
+/* What a process finds at a path of its own. */
+enum volume_source {
+    VOLUME_EMPTY_DIR,
+    VOLUME_HOST_PATH,
+    VOLUME_CONFIG_MAP,
+    VOLUME_SECRET,
+    VOLUME_CLAIM, /* a persistent volume claim */
+    VOLUME_OTHER, /* known to Kubernetes only: noted, and kept in the template */
+};
+
+struct volume_item { /* one key of a config map or secret, and the file it becomes */
+    const char *key, *path;
+};
+
+struct mount {
+    enum volume_source source;
+    const char *volume; /* its name in the file: mounts of one replica that name it share it */
+    const char *from; /* host path, or the name of the config map, secret or claim; NULL if none */
+    const char *path; /* where the process sees it */
+    const char *sub_path; /* or NULL */
+    bool read_only, optional;
+    bool memory;                     /* an emptyDir of medium Memory */
+    const struct volume_item *items; /* none: every key */
+    size_t n_items;
+    const struct node *at; /* for messages, or NULL */
+};
+
+/* Runs to its end in a replica, one after the other, before the replica's command starts. */
+struct init_command {
+    const char *name, *image;              /* image: or NULL */
+    const char *const *argv, *const *args; /* as struct role's, $(NAME) is expanded */
+    const char *workdir;
+    const struct env_entry *env, *env_from;
+    size_t n_env, n_env_from;
+    const struct mount *mounts;
+    size_t n_mounts;
+    const struct node *at;
+};
+
 struct role {
     const char *name; /* "worker", "launcher": lower case, as the dialect spells it */
     enum role_kind kind;
@@ -116,6 +155,7 @@ struct role {
      * Where neither count is reached, the job ends when every command has, and succeeds. */
     int32_t min_failed;    /* so many failed: the job fails; 0 counts as 1, -1 = never */
     int32_t min_succeeded; /* so many succeeded: the job succeeds; 0 or -1 = no such rule */
+    bool first_decides; /* the success of its replica 0 alone is the job's (min_succeeded is 0) */
 
     const char *workdir; /* as the file says, or NULL */
     const struct node *workdir_at;
@@ -130,6 +170,10 @@ struct role {
     const struct node *replicas_at; /* for messages, or NULL */
     const struct env_entry *env_from; /* whole secrets and config maps: name is the prefix or "" */
     size_t n_env_from;
+    const struct init_command *init; /* in order */
+    size_t n_init;
+    const struct mount *mounts;
+    size_t n_mounts;
 };
 
 /* What a launcher role's mpirun line is made of (T9k composes it from the file's parts). */
@@ -158,6 +202,18 @@ struct pai_spec {
     const char *data_dir, *output_dir, *code_dir; /* v1, or NULL */
 };
 
+/* torchrun's rendezvous, as a PyTorchJob's elasticPolicy says it. -1 or NULL: not said. */
+struct elastic_spec {
+    int32_t min_replicas, max_replicas, max_restarts, n_proc, port;
+    const char *backend, *host, *id;
+    const char *const *conf; /* "key=value", NULL-terminated; or NULL */
+    bool standalone;
+    const struct node *at;
+};
+
+/* What of an ended job's replicas is cleared away on a cluster. */
+enum clean_up { CLEAN_UP_UNSAID, CLEAN_UP_NONE, CLEAN_UP_RUNNING, CLEAN_UP_ALL };
+
 struct job_spec {
     const char *name;       /* metadata.name, or the program of `run -n` */
     const char *generate;   /* metadata.generateName, or NULL */
@@ -184,6 +240,12 @@ struct job_spec {
 
     struct retry_policy retry;
     int64_t deadline_s; /* the job fails when its commands have run for so long; 0 = never */
+    bool has_restart_budget;
+    int32_t restart_budget; /* so many restarts of all its processes together (backoffLimit) */
+    bool has_ttl;
+    int64_t ttl_s; /* an ended job is forgotten after so long */
+    enum clean_up clean_up;
+    const struct elastic_spec *elastic; /* or NULL */
 
     bool clean_up_workers;
     bool debug, pause;                      /* enabled */
@@ -195,6 +257,7 @@ struct job_spec {
     int32_t priority;           /* -1 = not said */
     const char *container;      /* name of the training container, for the dialect's status */
     const struct node *name_at; /* for messages, or NULL */
+    const struct node *root_at; /* the whole document, for raising it again; NULL: none */
 };
 
 const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
