@@ -85,6 +85,7 @@ struct sim {
     struct events log;              /* all that is in journal and batch */
     size_t n_committed, n_followed; /* events and bytes of the journal that the shadow has */
     bool down;
+    ns_t back_at; /* if so: until then */
     bool pause; /* somebody wants it paused */
     uint32_t cancels;
     ns_t cancelled_at, down_total, limit; /* limit: until then it has to be over; 0 = none yet */

@@ -166,6 +166,7 @@ static void crash(struct sim *s)
     s->log.n = s->n_committed;
     count_log(s);
     s->down = true;
+    s->back_at = s->now + down * NS_PER_MS;
     s->down_total += down * NS_PER_MS;
     sim_push(s, down, (struct item){.kind = ITEM_BACK});
     /* who asked and had no answer asks again */
@@ -310,12 +311,18 @@ static void observed(struct sim *s, const struct observation *o)
         (void)turn(s);
 }
 
+/* Who finds nobody there comes again when somebody is. */
+static void ask_later(struct sim *s, enum item_kind kind)
+{
+    sim_push(s, (s->back_at - s->now) / NS_PER_MS, (struct item){.kind = kind});
+}
+
 static void cancel(struct sim *s, int sig)
 {
     struct observation o = {.kind = OBS_CANCEL, .at = s->now, .signal = sig};
 
     if (s->down)
-        sim_push(s, 1, (struct item){.kind = ITEM_CANCEL});
+        ask_later(s, ITEM_CANCEL);
     else
         observed(s, &o);
 }
@@ -326,7 +333,7 @@ static void ask_pause(struct sim *s, bool on)
 
     s->pause = on;
     if (s->down)
-        sim_push(s, 1, (struct item){.kind = on ? ITEM_PAUSE : ITEM_RESUME});
+        ask_later(s, on ? ITEM_PAUSE : ITEM_RESUME);
     else
         observed(s, &o);
 }

@@ -276,6 +276,8 @@ static void make_story(struct maker *m, struct sim_story *story)
                                      .replica = rng_below(&m->rng, m->plan->n_replicas),
                                      .once = rng_chance(&m->rng, 500),
                                      .end = some_ending(m, false)};
+    if (m->spec->retry.max < 0) /* the same over and over: a few minutes show it */
+        story->end_ms = 300000;
     make_mpiruns(m, story, bad);
     if (rng_chance(&m->rng, 300))
         story->cancel_ms[0] = 100 * (int64_t)rng_below(&m->rng, 200);
