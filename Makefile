@@ -69,7 +69,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-sim mutants soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-sim mutants cov soak bench fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -85,6 +85,7 @@ help:
 	'                     SAN=address,undefined the same under sanitizers' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
+	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
 	'make soak            the long counts of the random tests' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
 	'make fuzz T=60       each fuzzer and each dialect for T seconds' \
@@ -187,6 +188,11 @@ test-sim: $(SCHEDULES)
 	    MUSTER_SCHEDULES=$${MUSTER_SCHEDULES:-100000} $(SCHEDULES)
 mutants: $(SCHEDULES)
 	@tools/mutants $(B)
+# Not optimised: a line that was merged with another would count as not reached.
+cov:
+	@$(MAKE) $(PARALLEL) --no-print-directory B=build-cov CFLAGS='-O0 -g --coverage' \
+	    LINK_HARDEN=--coverage build-cov/unit/engine/sim/test/schedules
+	@tools/cov build-cov job 95
 
 bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi) \
 	$(call mpi_progs,mpich) $(B)/test/prog/flood

@@ -17,10 +17,12 @@
 #include "job/job.h"
 
 #define FREE_RETRIES 3
+#define QUICK_RETRIES 3
 #define CONFLICT_MIN_S 60
 #define CONFLICT_MAX_S 900
 #define BACKOFF_MIN_S 10
 #define BACKOFF_MAX_S 300
+#define RETRY_MAX_S 60
 
 /* --- classes ----------------------------------------------------------------------------------- */
 
@@ -125,9 +127,22 @@ static bool is_final(enum cause_kind kind)
            kind == CAUSE_HANG || kind == CAUSE_NOT_READY;
 }
 
+/* The first ones at once, as on a cluster. A job that is tried again and again has to leave its machine
+ * some time between: 1, 2, 4 … 60 s. */
+static int64_t retry_delay_ms(uint32_t retries)
+{
+    int64_t s = 1;
+
+    if (retries < QUICK_RETRIES)
+        return 0;
+    for (uint32_t i = QUICK_RETRIES; i < retries && s < RETRY_MAX_S; i++)
+        s *= 2;
+    return (s < RETRY_MAX_S ? s : RETRY_MAX_S) * 1000;
+}
+
 struct retry job_retry(const struct job *job)
 {
-    struct retry none = {0};
+    struct retry none = {0}, r;
     struct cause c = job_cause(job);
     struct tries t = {
         .total = job->retries, .counted = job->retries_counted, .random = job->random};
@@ -137,8 +152,13 @@ struct retry job_retry(const struct job *job)
     if (c.replica == job->free_replica)
         t.free_run = job->retries_free;
     bool failed = c.kind != CAUSE_NONE;
-    return by_policy(job->plan->spec->retry, &t, failed,
-                     failed ? attempt_class(job, &c) : FAILURE_UNKNOWN);
+    if (failed && c.end.exec_errno) /* it would fail the same way again */
+        return none;
+    r = by_policy(job->plan->spec->retry, &t, failed,
+                  failed ? attempt_class(job, &c) : FAILURE_UNKNOWN);
+    if (r.again && r.delay_ms == 0)
+        r.delay_ms = retry_delay_ms(job->retries);
+    return r;
 }
 
 /* --- one process ------------------------------------------------------------------------------- */

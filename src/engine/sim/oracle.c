@@ -13,7 +13,6 @@ static bool is_end(const struct event *ev)
     return ev->type == EVENT_EXITED || ev->type == EVENT_START_FAILED;
 }
 
-/* How much of the log counts: what came after the stop says nothing. */
 /* Where the last attempt begins in the log. */
 static size_t attempt_from(const struct sim *s)
 {
@@ -25,6 +24,7 @@ static size_t attempt_from(const struct sim *s)
     return from;
 }
 
+/* How much of the log counts: what came after the stop says nothing. */
 static size_t until_stop(const struct sim *s, const struct event **ret_stop)
 {
     for (size_t i = attempt_from(s); i < s->log.n; i++) {

@@ -24,6 +24,7 @@ struct maker {
     struct replica *replicas;
     struct process *processes;
     uint32_t span, starts; /* how far apart things end and start */
+    uint32_t unstarted;    /* of 1000: so many never become their program */
 };
 
 /* --- the job ---------------------------------------------------------------------------------- */
@@ -183,7 +184,7 @@ static struct sim_fate some_fate(struct maker *m, uint32_t bad)
                          .kill_ms = rng_below(&m->rng, 2)};
 
     f.end = some_ending(m, !rng_chance(&m->rng, bad));
-    if (rng_chance(&m->rng, 20))
+    if (rng_chance(&m->rng, m->unstarted))
         f.end = not_started(m);
     if (rng_chance(&m->rng, 20))
         f.start_ms = -1;
@@ -297,6 +298,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
 
     m.span = rng_chance(&m.rng, 500) ? 20 : 2;
     m.starts = rng_chance(&m.rng, 500) ? 4 : 1;
+    m.unstarted = rng_chance(&m.rng, 100) ? 300 : 20;
     make_plan(&m);
     add_policies(&m);
     ret->plan = m.plan;

@@ -93,10 +93,11 @@ static void test_budgets(void)
         stage_cast(&st, "w 2 1 2", "openpai-v2");
         st.spec.retry = (struct retry_policy){.by_class = true, .max = budgets[i].max};
         stage_begin(&st);
-        for (int at = 2; at < 12 && st.job->phase != JOB_ENDED; at++) {
+        for (int at = 100; at <= 1000 && st.job->phase != JOB_ENDED; at += 100) {
             (void)snprintf(word, sizeof(word), "w-0=%s@%d+w-1=0@%d", budgets[i].how, at, at);
             stage_play(&st, word);
-            stage_play(&st, "up@1");
+            (void)snprintf(word, sizeof(word), "up@%d", at + 90);
+            stage_play(&st, word);
         }
         attempts_of(&st, got, sizeof(got));
         is_str(got, budgets[i].want, "%s", budgets[i].name);
@@ -445,6 +446,22 @@ static void test_times(void)
     }
 }
 
+/* A job that fails at once, for ever: not more than its machine can bear. */
+static void test_pace(void)
+{
+    static const int64_t want[] = {0, 0, 0, 1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
+    struct stage st;
+
+    stage_cast(&st, "w 1 0 0", "muster-v1");
+    st.spec.retry.max = -2;
+    stage_begin(&st);
+    for (size_t i = 0; i < N_OF(want); i++) {
+        st.job->retries = (uint32_t)i;
+        is_int(job_retry(st.job).delay_ms, want[i], "retry %zu waits for so long", i + 1);
+    }
+    stage_free(&st);
+}
+
 /* Long stories keep their first and their latest chapters. */
 static void test_many(void)
 {
@@ -454,8 +471,8 @@ static void test_many(void)
     stage_cast(&st, "w 1 0 0", "muster-v1");
     st.spec.retry.max = -1;
     stage_begin(&st);
-    for (int at = 2; at < 302; at++) {
-        (void)snprintf(word, sizeof(word), "w-0=1@%d up@%d", at, at);
+    for (int at = 100; at <= 30000; at += 100) {
+        (void)snprintf(word, sizeof(word), "w-0=1@%d up@%d", at, at + 90);
         stage_play(&st, word);
     }
     is_int((int)st.job->attempt, 301, "300 retries");
@@ -476,6 +493,7 @@ int main(void)
     test_backoff();
     test_launcher();
     test_times();
+    test_pace();
     test_many();
     return tap_done();
 }
