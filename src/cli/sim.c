@@ -188,6 +188,7 @@ static int make_story(struct arena *a, const struct sim_opts *o, const struct pl
                               .pause_ms = -1,
                               .resume_ms = -1,
                               .lost_ms = -1,
+                              .hang_ms = -1,
                               .output_ms = o->output_ms,
                               .end_ms = INT64_C(10) * o->duration_ms + INT64_C(24) * 3600000};
     for (size_t i = 0; i < o->fail.n; i++)

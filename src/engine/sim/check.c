@@ -3,8 +3,11 @@
  * Each rule looks at the world as it is and at the log of events, not at what the core thinks of
  * them, wherever that is possible: a core that deceives itself must not deceive the check.
  */
+#include <string.h>
+
 #include "base/limits.h"
 #include "engine/sim/inside.h"
+#include "job/mask.h"
 #include "job/report.h"
 #include "job/verdict.h"
 
@@ -257,28 +260,40 @@ static void check_promptness(struct sim *s)
         sim_break(s, "everything runs, and the job is pending");
 }
 
-void check_turn(struct sim *s)
-{
-    check_counts(s);
-    check_promptness(s);
-}
-
-/* --- the end ---------------------------------------------------------------------------------- */
-
-/* What is told has to be tellable: every view is made once. */
+/* What is told has to be tellable, at any time. */
 static void check_views(struct sim *s)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     auto_strbuf struct strbuf sentence = STRBUF_INIT;
+    struct strvec tail = {0};
     struct json j = JSON_COMPACT(&sb);
 
+    strvec_push(&tail, "line 3: x: unbound variable");
+    strvec_push(&tail, "sh: 1: horovodrun: not found");
+    strvec_push(&tail, "logged in with " SIM_SECRET);
+    mask_lines(s->plan, &tail, rng_chance(&s->rng, 500));
     verdict_sentence(s->job, &sentence);
     verdict_stopped(s->job, &sb);
     strbuf_truncate(&sb, 0);
-    report_write(s->job, &(struct report_context){.engine = "sim"}, &j);
+    report_write(s->job,
+                 &(struct report_context){.engine = "sim", .log_tail = (const char *const *)tail.v},
+                 &j);
+    strvec_release(&tail);
+    if (s->plan->spec->secret_texts && strstr(sb.buf, SIM_SECRET))
+        sim_break(s, "the report tells a secret");
     if (sentence.len == 0 || sb.len == 0)
         sim_break(s, "there is no verdict");
 }
+
+void check_turn(struct sim *s)
+{
+    check_counts(s);
+    check_promptness(s);
+    if (rng_chance(&s->rng, 20))
+        check_views(s);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
 
 void check_end(struct sim *s)
 {

@@ -26,6 +26,10 @@ struct mpirun {
     int code; /* of the first that failed */
 };
 
+#define SIM_SECRET "hunter2-of-the-job" /* every random job has it, and some program writes it */
+
+extern const struct facts sim_facts; /* of the machine that hand-made plans are for (story.c) */
+
 enum item_kind {
     ITEM_OPENED,
     ITEM_UP,
@@ -42,6 +46,7 @@ enum item_kind {
     ITEM_CANCEL,
     ITEM_PAUSE,
     ITEM_RESUME,
+    ITEM_HANG,
     ITEM_BACK,
     ITEM_END,
 };
@@ -86,7 +91,7 @@ struct sim {
     size_t n_committed, n_followed; /* events and bytes of the journal that the shadow has */
     bool down;
     ns_t back_at; /* if so: until then */
-    bool pause; /* somebody wants it paused */
+    bool pause;   /* somebody wants it paused */
     uint32_t cancels;
     ns_t cancelled_at, down_total, limit; /* limit: until then it has to be over; 0 = none yet */
     uint32_t *starts, *ends;              /* per process: events so far */

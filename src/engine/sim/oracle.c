@@ -195,6 +195,20 @@ static struct expected of_event(const struct event *ev)
                              .rank = rank ? (int32_t)ev->rank : -1};
 }
 
+/* Had the launcher nothing it could have started? mpirun's own code says nothing then. */
+static bool ran_nothing(const struct sim *s, const struct event *launcher)
+{
+    bool ranks = false;
+
+    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+        if (s->log.v[i].type == EVENT_RANK_STARTED)
+            ranks = true;
+        if (s->log.v[i].type == EVENT_RESTART && (int32_t)s->log.v[i].process == s->plan->launcher)
+            ranks = false;
+    }
+    return !ranks && launcher->end.code >= 0 && s->plan->facts->program_errno;
+}
+
 /* A pause ends with whatever comes first of a cancel and the loss of the supervisor. */
 static enum stop_reason after_pause(const struct sim *s, enum stop_reason why)
 {
@@ -229,7 +243,7 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
     if (why == STOP_CANCEL) {
         e.outcome = OUTCOME_CANCELLED;
         e.exit_code = 128 + sig;
-    } else if (why == STOP_DEADLINE) {
+    } else if (why == STOP_DEADLINE || why == STOP_HANG) {
         e.outcome = OUTCOME_FAILED;
         e.exit_code = 124;
     } else if (why == STOP_LOST || why == STOP_NOT_READY) {
@@ -241,7 +255,7 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
 
 struct expected oracle(const struct sim *s)
 {
-    const struct event *stop, *rank, *first, *launcher = NULL;
+    const struct event *stop, *rank, *first, *launcher = NULL, *lost = NULL;
     size_t n = until_stop(s, &stop);
 
     first = first_failure(s, n);
@@ -250,12 +264,21 @@ struct expected oracle(const struct sim *s)
         for (size_t i = attempt_from(s); i < s->log.n; i++)
             if (is_end(&s->log.v[i]) && (int32_t)s->log.v[i].process == s->plan->launcher)
                 launcher = &s->log.v[i];
+            else if (s->log.v[i].type == EVENT_LOST)
+                lost = &s->log.v[i];
         bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
-        if (rank && !trusted && (!first || (launcher && rank->at <= launcher->at)))
+        const struct event *end = launcher ? launcher : lost; /* it has ended when it was lost */
+        if (rank && !trusted && (!first || (end && rank->at <= end->at)))
             return of_event(rank);
+        if (launcher && ending_ok(&launcher->end) && !trusted && ran_nothing(s, launcher))
+            first = launcher;
     }
     struct verdict v = by_rules(s, n);
-    if (v.outcome == 2)
-        return of_event(v.unprepared ? v.unprepared : first);
-    return by_stop(s, stop);
+    bool nothing = first && first == launcher && ran_nothing(s, launcher);
+    if (v.outcome != 2 && !(nothing && ending_ok(&launcher->end)))
+        return by_stop(s, stop);
+    struct expected e = of_event(v.unprepared ? v.unprepared : first);
+    if (nothing && !v.unprepared)
+        e.exit_code = 127;
+    return e;
 }

@@ -17,7 +17,8 @@
 
 enum {
     MAX_CRASHES = 40,
-    MAX_ROUNDS = 4,    /* of deciding at one time */
+    MAX_ROUNDS = 4, /* of deciding at one time */
+    MAX_EVENTS = 100000,
     SLACK_MS = 300000, /* for reports that come late, after the last cancel */
 };
 
@@ -377,6 +378,11 @@ static void happens(struct sim *s, const struct item *item)
     case ITEM_RESUME:
         ask_pause(s, item->kind == ITEM_PAUSE);
         break;
+    case ITEM_HANG:
+        if (!s->down)
+            observed(s, &(struct observation){
+                            .kind = OBS_HUNG, .at = s->now, .text = "worker-0 waits for worker-1"});
+        break;
     case ITEM_BACK:
         s->down = false;
         sim_fault(s, "the core is back");
@@ -404,6 +410,8 @@ static void begin(struct sim *s)
         sim_push(s, s->story->pause_ms, (struct item){.kind = ITEM_PAUSE});
     if (s->story->resume_ms >= 0)
         sim_push(s, s->story->resume_ms, (struct item){.kind = ITEM_RESUME});
+    if (s->story->hang_ms >= 0)
+        sim_push(s, s->story->hang_ms, (struct item){.kind = ITEM_HANG});
     sim_push(s, s->story->end_ms, (struct item){.kind = ITEM_END});
     s->pause = s->job->pause_wanted;
     /* without its first line there is no job to come back to: no crash before it is written */
@@ -424,7 +432,9 @@ static void loop(struct sim *s)
         ns_t wake = s->down ? 0 : job_wake(s->job);
         struct item item;
 
-        if (s->limit && s->now > s->limit) {
+        if (s->result->events > MAX_EVENTS) {
+            sim_break(s, "so many events that it will never end");
+        } else if (s->limit && s->now > s->limit) {
             sim_break(s, "cancelled, and still not ended");
         } else if (wake && (s->n_queue == 0 || wake <= s->queue[0].at)) {
             s->now = wake > s->now ? wake : s->now;

@@ -70,6 +70,7 @@ struct sim_story {
     int64_t pause_ms, resume_ms; /* -1 = no */
     uint32_t mends; /* of 1000: so often a process that fails in the first attempt does not again */
     int64_t lost_ms;   /* the supervisor dies; -1 = no */
+    int64_t hang_ms;   /* it is found to hang, if it runs then; -1 = no */
     int64_t output_ms; /* something is written that often while anything lives; 0 = never */
     int64_t end_ms;    /* what still runs then is cancelled */
 };

@@ -7,11 +7,26 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "engine/sim/sim.h"
+#include "engine/sim/inside.h"
 
 static const char *const argv[] = {"./train", NULL};
+static const char *const horovod[] = {"horovodrun", "-np", "4", "./train", NULL};
+static const char *const secrets[] = {SIM_SECRET, "x", NULL};
 static const char *const dialects[] = {"openpai-v2", "azureml-preview", "t9k-mpi",
                                        "kubeflow-mpi-v1alpha1"};
+
+static const char *const caller_env[] = {"PATH=/bin", NULL}, *const interfaces[] = {"lo", NULL};
+const struct facts sim_facts = {.cpus = 2,
+                                .shim = "/muster-shim",
+                                .isolation = "names",
+                                .run_id = "id",
+                                .run_dir = "/r",
+                                .scratch_dir = "/s",
+                                .caller_dir = "/c",
+                                .caller_env = caller_env,
+                                .user = "u",
+                                .interface = "lo",
+                                .interfaces = interfaces};
 
 enum { MAX_ROLES = 3, MAX_REPLICAS = 16, MAX_PROCESSES = 64, MAX_RANKS = 8, MAX_BLOWS = 2 };
 
@@ -25,6 +40,7 @@ struct maker {
     struct process *processes;
     uint32_t span, starts; /* how far apart things end and start */
     uint32_t unstarted;    /* of 1000: so many never become their program */
+    uint32_t stubborn;     /* of 1000: so many do not even die */
 };
 
 /* --- the job ---------------------------------------------------------------------------------- */
@@ -66,7 +82,9 @@ static void add_role(struct maker *m, const char *name, enum role_kind kind, int
                           .kind = kind,
                           .replicas = replicas,
                           .slots = kind == ROLE_LAUNCHER ? 1 : 1 + (int32_t)rng_below(&m->rng, 3),
-                          .argv = kind == ROLE_HOST ? NULL : argv,
+                          .argv = kind == ROLE_HOST          ? NULL
+                                  : rng_chance(&m->rng, 100) ? horovod
+                                                             : argv,
                           .res = RESOURCES_UNSET,
                           .grace_s = -1};
     if (counted) {
@@ -86,7 +104,8 @@ static void add_policies(struct maker *m)
 
     if (rng_chance(&m->rng, 300)) {
         m->spec->retry.by_class = rng_chance(&m->rng, 500);
-        m->spec->retry.max = rng_chance(&m->rng, 30) ? -1 : (int32_t)rng_below(&m->rng, 3);
+        m->spec->retry.max = rng_chance(&m->rng, 30) ? (int32_t)rng_between(&m->rng, -2, -1)
+                                                     : (int32_t)rng_below(&m->rng, 3);
     }
     if (rng_chance(&m->rng, 100))
         m->spec->deadline_s = 1 + rng_below(&m->rng, 15);
@@ -103,13 +122,15 @@ static void make_plan(struct maker *m)
     struct facts *facts = ARENA_NEW(m->a, struct facts);
     bool counted = rng_chance(&m->rng, 500);
 
-    *facts = (struct facts){.run_id = "id", .run_dir = "/r", .isolation = "names"};
+    *facts = sim_facts;
+    if (rng_chance(&m->rng, 30))
+        facts->program_errno = -ENOENT;
     m->roles = ARENA_ARRAY(m->a, struct role, MAX_ROLES);
     m->replicas = ARENA_ARRAY(m->a, struct replica, MAX_REPLICAS);
     m->processes = ARENA_ARRAY(m->a, struct process, MAX_PROCESSES);
     m->spec = ARENA_NEW(m->a, struct job_spec);
     m->plan = ARENA_NEW(m->a, struct plan);
-    *m->spec = (struct job_spec){.name = "j", .roles = m->roles};
+    *m->spec = (struct job_spec){.name = "j", .roles = m->roles, .secret_texts = secrets};
     *m->plan = (struct plan){.spec = m->spec,
                              .facts = facts,
                              .replicas = m->replicas,
@@ -134,7 +155,7 @@ static void make_plan(struct maker *m)
 static struct ending some_ending(struct maker *m, bool good)
 {
     static const int signals[] = {SIGKILL, SIGSEGV, SIGTERM, SIGABRT, 40};
-    static const int codes[] = {1, 2, 3, 126, 127, 137, 255};
+    static const int codes[] = {1, 2, 3, 126, 127, 137, 201, 255};
     struct ending e = {.known = true, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
 
     if (rng_chance(&m->rng, 200))
@@ -159,7 +180,7 @@ static struct ending some_ending(struct maker *m, bool good)
         e.code = -1;
         break;
     default:
-        e.code = codes[rng_below(&m->rng, 7)];
+        e.code = codes[rng_below(&m->rng, 8)];
         break;
     }
     return e;
@@ -192,7 +213,7 @@ static struct sim_fate some_fate(struct maker *m, uint32_t bad)
         f.life_ms = -1;
     if (rng_chance(&m->rng, 100))
         f.term_ms = -1;
-    if (rng_chance(&m->rng, 30))
+    if (rng_chance(&m->rng, m->stubborn))
         f.kill_ms = -1;
     return f;
 }
@@ -262,6 +283,7 @@ static void make_story(struct maker *m, struct sim_story *story)
                                 .resume_ms = -1,
                                 .mends = 400,
                                 .lost_ms = -1,
+                                .hang_ms = -1,
                                 .output_ms = rng_chance(&m->rng, 300) ? 5000 : 0,
                                 .end_ms = 3600000};
     for (uint32_t i = 0; i < m->plan->n_processes; i++) {
@@ -290,6 +312,8 @@ static void make_story(struct maker *m, struct sim_story *story)
         story->resume_ms = story->pause_ms + 100 * (int64_t)rng_between(&m->rng, 1, 200);
     if (rng_chance(&m->rng, 50))
         story->lost_ms = 100 * (int64_t)rng_below(&m->rng, 200);
+    if (rng_chance(&m->rng, 50))
+        story->hang_ms = 100 * (int64_t)rng_below(&m->rng, 200);
 }
 
 void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
@@ -299,6 +323,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
     m.span = rng_chance(&m.rng, 500) ? 20 : 2;
     m.starts = rng_chance(&m.rng, 500) ? 4 : 1;
     m.unstarted = rng_chance(&m.rng, 100) ? 300 : 20;
+    m.stubborn = rng_chance(&m.rng, 100) ? 300 : 30;
     make_plan(&m);
     add_policies(&m);
     ret->plan = m.plan;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/tap.h"
-#include "engine/sim/sim.h"
+#include "engine/sim/inside.h"
 
 #define GOOD                                                                                       \
     {                                                                                              \
@@ -37,9 +37,8 @@ static const struct process processes[] = {
     {.id = 1, .replica = 1, .argv = argv, .rank = -1, .log = "b"}};
 static const struct job_spec spec = {
     .name = "j", .dialect = "openpai-v2", .roles = roles, .n_roles = 1, .gang = true};
-static const struct facts facts = {.run_id = "id", .run_dir = "/r", .isolation = "names"};
 static const struct plan plan = {.spec = &spec,
-                                 .facts = &facts,
+                                 .facts = &sim_facts,
                                  .replicas = replicas,
                                  .n_replicas = 2,
                                  .processes = processes,
@@ -73,6 +72,7 @@ static struct sim_story quiet(void)
                               .pause_ms = -1,
                               .resume_ms = -1,
                               .lost_ms = -1,
+                              .hang_ms = -1,
                               .end_ms = 3600000};
 }
 
