@@ -198,6 +198,9 @@ bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_p
 	$(call mpi_progs,mpich) $(B)/test/prog/flood
 	@bench/run $(B)
 $(B)/bench/yaml_events: BENCH_LIBS = $(PKG_LIBS)
+$(B)/bench/core: bench/core.c $(B)/libmuster.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(LINK_HARDEN) -pie -o $@ $^ $(PKG_LIBS)
 $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $< $(BENCH_LIBS)
