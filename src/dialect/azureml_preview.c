@@ -352,4 +352,5 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect azureml_preview = {.id = "azureml-preview", .detect = detect, .lower = lower};
+const struct dialect azureml_preview = {
+    .id = "azureml-preview", .root_table = &azp_job_table, .detect = detect, .lower = lower};

@@ -8,6 +8,7 @@
 #define DIALECT_DIALECT_H
 
 #include "base/err.h"
+#include "doc/bind.h"
 #include "spec/spec.h"
 
 enum verdict { VERDICT_ACCEPT, VERDICT_REJECT, VERDICT_UNSUPPORTED, VERDICT_NOTJOB };
@@ -23,7 +24,8 @@ struct read_options {
 };
 
 struct dialect {
-    const char *id; /* "t9k-mpi" */
+    const char *id;                      /* "t9k-mpi" */
+    const struct bind_table *root_table; /* of a whole document: for `muster schema`; or NULL */
     /* Is this document's root of this dialect? Looks at the top level only. */
     bool (*detect)(const struct node *root);
     /* Lowers one document. Problems go to ds; *ret is the spec, or NULL if it cannot be built.
@@ -37,6 +39,7 @@ extern const struct dialect kubeflow_mpi_v1alpha1;
 extern const struct dialect t9k_mpi;
 extern const struct dialect openpai_v1, openpai_v2;
 extern const struct dialect azureml_preview;
+extern const struct dialect muster_v1;
 extern const struct dialect *const dialects[]; /* NULL-terminated */
 const struct dialect *dialect_by_id(const char *id);
 

@@ -386,4 +386,5 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect openpai_v2 = {.id = "openpai-v2", .detect = detect, .lower = lower};
+const struct dialect openpai_v2 = {
+    .id = "openpai-v2", .root_table = &pai2_job_table, .detect = detect, .lower = lower};

@@ -235,20 +235,35 @@ static bool bind_structs(const struct binder *b, const struct bind_field *f,
     size_t size = f->table->size;
     char *v;
 
-    if (node->type != NODE_SEQ) {
-        bind_type_error(b, f->key, "a list", NULL, node);
+    if (node->type != (f->by_name ? NODE_MAP : NODE_SEQ)) {
+        bind_type_error(b, f->key, f->by_name ? "a mapping" : "a list", NULL, node);
         return false;
     }
     v = arena_calloc(b->a, node->n, size);
     ret->v = v;
     ret->n = 0;
     for (size_t i = 0; i < node->n; i++) {
-        if (node->items[i]->type != NODE_MAP)
-            bind_type_error(b, f->table->what, "a mapping", NULL, node->items[i]);
+        const struct node *item = f->by_name ? node->pairs[i].value : node->items[i];
+
+        if (item->type != NODE_MAP)
+            bind_type_error(b, f->by_name ? node->pairs[i].key->text : f->table->what, "a mapping",
+                            NULL, item);
         else
-            fill(b, f->table, node->items[i], v + ret->n++ * size);
+            fill(b, f->table, item, v + ret->n++ * size);
     }
     return true;
+}
+
+static void bind_text(const struct binder *b, const struct bind_field *f, const struct node *node,
+                      const char **ret)
+{
+    size_t n = 0;
+
+    if (!bind_string(b, f->key, node, ret) || !f->words)
+        return;
+    while (f->words[n])
+        n++;
+    bind_word(b, node, f->key, *ret, f->words, n);
 }
 
 static void bind_field(const struct binder *b, const struct bind_field *f, const struct node *node,
@@ -259,7 +274,7 @@ static void bind_field(const struct binder *b, const struct bind_field *f, const
 
     switch (f->kind) {
     case BIND_STRING:
-        bind_string(b, f->key, node, target);
+        bind_text(b, f, node, target);
         break;
     case BIND_INT:
         bind_int(b, f, node, target);
@@ -292,9 +307,9 @@ static void bind_field(const struct binder *b, const struct bind_field *f, const
     }
 }
 
-static bool is_empty(const struct node *node)
+static bool is_empty(const struct bind_field *f, const struct node *node)
 {
-    return (node->type == NODE_SEQ && node->n == 0) ||
+    return (node->type == (f->by_name ? NODE_MAP : NODE_SEQ) && node->n == 0) ||
            (node->type == NODE_STRING && node->len == 0);
 }
 
@@ -326,7 +341,7 @@ static void fill(const struct binder *b, const struct bind_table *t, const struc
 
         if (!f)
             report_unknown(b, t, p->key);
-        else if (f->non_empty && is_empty(p->value))
+        else if (f->non_empty && is_empty(f, p->value))
             diag_at(b->ds, p->value, "E0104", NULL, "`%s` must not be empty", f->key);
         else if (p->value->type != NODE_NULL)
             bind_field(b, f, p->value, out);

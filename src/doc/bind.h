@@ -30,7 +30,7 @@ enum bind_kind {
     BIND_BOOL,    /* bool; false if absent */
     BIND_STRINGS, /* const char *const *, NULL-terminated list; NULL if absent */
     BIND_STRUCT,  /* const struct X *, by table; NULL if absent */
-    BIND_STRUCTS, /* BIND_LIST(struct X), by table */
+    BIND_STRUCTS, /* BIND_LIST(struct X), by table; by_name: at->parent_key is an entry's name */
     BIND_NODE,    /* const struct node *, of any type: the caller's business; NULL if absent */
     BIND_KNOWN,   /* accepted, nothing to do */
     BIND_NOTED,   /* has no effect: a note says so, with `why` if set */
@@ -44,15 +44,33 @@ enum bind_kind {
 
 struct bind_table;
 
+/* What a BIND_NODE may be. The decoder does not look at it: the caller checks, and this is what the
+ * schema says about it. Several may be joined; none: anything. */
+enum bind_takes {
+    TAKES_STRING = 1, /* one of `words` if there are any */
+    TAKES_INT = 2,    /* from min to max if these differ */
+    TAKES_NUMBER = 4,
+    TAKES_BOOL = 8,
+    TAKES_STRINGS = 16, /* a list of strings */
+    TAKES_LIST = 32,    /* of mappings by table, or of anything */
+    TAKES_MAP = 64,     /* by table, or any */
+    TAKES_SCALAR = TAKES_STRING | TAKES_NUMBER | TAKES_BOOL,
+    TAKES_QUANTITY = TAKES_STRING | TAKES_NUMBER,
+};
+
 struct bind_field {
     const char *key;
     enum bind_kind kind;
     bool required;  /* absent is an error */
     bool non_empty; /* BIND_STRING, BIND_STRINGS, BIND_STRUCTS */
+    bool by_name;   /* BIND_STRUCTS, BIND_NODE: a mapping from names that the author chooses */
     size_t offset;
-    const struct bind_table *table; /* BIND_STRUCT, BIND_STRUCTS */
+    const struct bind_table *table; /* BIND_STRUCT, BIND_STRUCTS; BIND_NODE: for the schema */
     int32_t min, max, def;          /* BIND_INT */
+    const char *const *words;       /* BIND_STRING: it must be one of these, NULL-terminated */
+    unsigned takes;                 /* BIND_NODE: enum bind_takes */
     const char *why;                /* BIND_NOTED */
+    const char *doc;                /* what it is, for schema and manual: "The number of …." */
 };
 
 struct bind_table {
