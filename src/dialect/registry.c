@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 
 const struct dialect *const dialects[] = {
-    &t9k_mpi, &kubeflow_mpi_v1alpha1, &openpai_v2, &openpai_v1, &azureml_preview, NULL,
+    &t9k_mpi, &kubeflow_mpi_v1alpha1, &muster_v1, &openpai_v2, &openpai_v1, &azureml_preview, NULL,
 };
 
 const struct dialect *dialect_by_id(const char *id)
@@ -67,7 +67,7 @@ static const struct kube_row {
     {"ray.io/", "RayJob", NULL},
     {"sparkoperator.k8s.io/", "SparkApplication", NULL},
     {"argoproj.io/", "Workflow", NULL},
-    {"muster/v1", NULL, "muster-v1"},
+    {"muster/", NULL, NULL},
 };
 
 static bool kube_match(const struct kube_row *row, const char *version, const char *kind)
@@ -83,7 +83,7 @@ static bool kube_match(const struct kube_row *row, const char *version, const ch
 static const char *kube_hint(struct arena *a, const char *version)
 {
     static const char *const versions[] = {"batch.tensorstack.dev/v1beta1", "kubeflow.org/v1",
-                                           "kubeflow.org/v2beta1"};
+                                           "kubeflow.org/v2beta1", "muster/v1"};
     const char *near = nearest_word(version, versions, ARRAY_SIZE(versions));
 
     return near ? arena_printf(a, "did you mean apiVersion `%s`?", near) : NULL;

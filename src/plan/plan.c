@@ -228,18 +228,19 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
 {
     const struct role *role = rp->role;
     struct process *p = &b->processes[b->plan->n_processes];
-    bool is_rank = !b->spec->file;
+    bool is_rank = !b->spec->file || b->spec->ranks;
 
     *p = (struct process){
-        .id = b->plan->n_processes++,
+        .id = b->plan->n_processes,
         .replica = rp->id,
         .slot = slot,
-        .rank = is_rank ? rp->index * role->slots + slot : -1,
+        .rank = is_rank ? (int32_t)b->plan->n_processes : -1,
         .argv = role->argv,
         .shell = role->shell,
         .shell_secret = role->shell_secret,
         .shell_kind = role->shell_kind,
     };
+    b->plan->n_processes++;
     if (role->kind == ROLE_HOST)
         p->log = "";
     else if (is_rank)
@@ -427,7 +428,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         .replicas = b.replicas,
         .processes = b.processes,
         .launcher = -1,
-        .world = spec->file ? -1 : (int32_t)n_processes,
+        .world = spec->file && !spec->ranks ? -1 : (int32_t)n_processes,
         .workdirs = workdirs_of(a, spec, facts),
     };
     r = add_roles(&b, true, e);

@@ -187,9 +187,10 @@ static void check_resources(const struct resources *res, struct diags *ds)
  * which they check themselves. */
 static bool name_is_label(const struct job_spec *spec)
 {
-    bool azure = spec->dialect && strncmp(spec->dialect, "azureml", strlen("azureml")) == 0;
+    const char *dialect = spec->dialect ? spec->dialect : "";
+    bool azure = strncmp(dialect, "azureml", strlen("azureml")) == 0;
 
-    return !spec->pai && !azure;
+    return !spec->pai && !azure && strcmp(dialect, "muster-v1") != 0;
 }
 
 void spec_validate(const struct job_spec *spec, struct diags *ds)

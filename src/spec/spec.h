@@ -232,7 +232,8 @@ struct job_spec {
 
     const char *experiment;           /* Azure ML's experiment_name, or NULL */
     const char *target, *target_type; /* the compute the file names, or NULL */
-    bool gang; /* no command starts before every replica exists (jobs without a launcher) */
+    bool gang;  /* no command starts before every replica exists (jobs without a launcher) */
+    bool ranks; /* every process is a rank, counted over all roles, as with `run -n` */
 
     /* The values of the file's own secrets, NULL-terminated, or NULL: to be masked wherever text of
      * the job is shown. */

@@ -1,0 +1,243 @@
+/* muster_v1_mpi.c - the launcher and the hosts of an MPI job in Muster's own form.
+ *
+ * Short: roles with a command and no launcher. Muster makes one and composes the mpirun line; the
+ * command is what each rank runs. Long: a launcher of its own, with a command that calls mpirun
+ * itself, or with none and `mpi` to compose the line from. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "dialect/mpirun.h"
+#include "dialect/muster_v1.h"
+#include "dialect/pod.h"
+
+static struct role *find_kind(struct role *roles, size_t n, enum role_kind kind)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (roles[i].kind == kind)
+            return &roles[i];
+    }
+    return NULL;
+}
+
+static bool has_command(const struct role *role)
+{
+    return role->argv || role->shell;
+}
+
+static const struct node *role_at(const struct mv1_job *in, const struct role *role)
+{
+    return node_key(node_get(in->at, "roles"), role->name);
+}
+
+/* There is one at most, and it is one replica. */
+static void check_launcher(const struct binder *b, const struct mv1_job *in, struct role *roles,
+                           size_t n)
+{
+    const struct role *first = find_kind(roles, n, ROLE_LAUNCHER);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct role *role = &roles[i];
+
+        if (role->kind != ROLE_LAUNCHER)
+            continue;
+        if (role != first)
+            diag_at(b->ds, role_at(in, role), "E0604", NULL, "a second launcher (the first is %s)",
+                    first->name);
+        if (role->replicas != 1)
+            diag_at(b->ds, role->replicas_at, "E0203", NULL,
+                    "there is exactly one launcher, not %d", role->replicas);
+        if (role->slots_kind != SLOTS_NUMBER || role->slots != 1)
+            diag_at(b->ds, node_find(in->at, "roles", role->name, "slots", NULL), "E0604",
+                    "the slots of the hosts say how many ranks there are",
+                    "a launcher is one process");
+    }
+}
+
+/* The launcher comes first, as if it had been written so. It has what the hosts have, but for what
+ * they may use: it only waits for mpirun. */
+static struct role *make_launcher(const struct binder *b, const struct mv1_job *in,
+                                  struct role *roles, size_t *n)
+{
+    const char *name = mv1_kinds[ROLE_LAUNCHER];
+
+    for (size_t i = 0; i < *n; i++) {
+        if (strcmp(roles[i].name, name) == 0) {
+            diag_at(b->ds, role_at(in, &roles[i]), "E0604", "call it something else",
+                    "this MPI job has no launcher, and the name is taken for the one that is made");
+            return NULL;
+        }
+    }
+    memmove(&roles[1], &roles[0], *n * sizeof(*roles));
+    (*n)++;
+    roles[0] = (struct role){
+        .name = name,
+        .kind = ROLE_LAUNCHER,
+        .replicas = 1,
+        .slots_kind = SLOTS_NUMBER,
+        .slots = 1,
+        .res = RESOURCES_UNSET,
+        .grace_s = -1,
+        .restart = RESTART_NEVER,
+    };
+    pod_share_role(find_kind(roles, *n, ROLE_HOST), &roles[0]);
+    return &roles[0];
+}
+
+/* What ranks run, said by the hosts; they themselves only wait. */
+static const char *const *take_command(const struct binder *b, struct role *roles, size_t n)
+{
+    const struct role *first = NULL;
+    const char *const *program = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        struct role *role = &roles[i];
+
+        if (role->kind != ROLE_HOST || !has_command(role))
+            continue;
+        if (first)
+            diag_at(b->ds, node_label(role->command_at), "E0604", NULL,
+                    "one mpirun runs one program: %s has a `command` already", first->name);
+        else
+            program = mv1_argv(b, role->command_at, role->shell_kind);
+        first = role;
+        role->argv = NULL;
+        role->shell = NULL;
+    }
+    return program;
+}
+
+static void lower_mca(const struct binder *b, const struct node *map, struct mpi_spec *mpi)
+{
+    struct env_entry *mca;
+    size_t n = 0;
+
+    if (!map)
+        return;
+    if (map->type != NODE_MAP) {
+        bind_type_error(b, "mca", "a mapping", NULL, map);
+        return;
+    }
+    mca = ARENA_ARRAY(b->a, struct env_entry, map->n);
+    for (size_t i = 0; i < map->n; i++) {
+        const struct pair *p = &map->pairs[i];
+
+        mca[n] = (struct env_entry){.name = p->key->text, .value = p->value->text, .at = p->value};
+        if (p->value->type == NODE_INT || p->value->type == NODE_FLOAT ||
+            p->value->type == NODE_BOOL)
+            n++;
+        else
+            n += bind_string(b, p->key->text, p->value, &mca[n].value);
+    }
+    mpi->mca = mca;
+    mpi->n_mca = n;
+}
+
+/* Slots that only the options of mpirun say, as in `-N 2`. */
+static void slots_of_args(const struct binder *b, const struct mv1_mpi *in, struct role *roles,
+                          size_t n)
+{
+    size_t bad = 0;
+    int32_t slots = in ? mpirun_slots(in->args, &bad) : 0;
+    const struct node *at = slots < 0 ? node_get(in->at, "args")->items[bad] : NULL;
+
+    if (slots == -ENODATA)
+        diag_at(b->ds, at, "E0203", NULL, "`%s` wants a value after it", in->args[bad]);
+    else if (slots < 0)
+        diag_at(b->ds, at, "E0203", NULL, "\"%.40s\" is no number of processes from 1 to %d",
+                in->args[bad], LIMIT_SLOTS);
+    for (size_t i = 0; slots > 0 && i < n; i++) {
+        if (roles[i].kind != ROLE_HOST || roles[i].slots_kind != SLOTS_UNSET)
+            continue;
+        roles[i].slots_kind = SLOTS_NUMBER;
+        roles[i].slots = slots;
+    }
+}
+
+static void compose(const struct binder *b, const struct mv1_job *in, struct job_spec *out,
+                    struct role *roles, size_t n)
+{
+    static const char *const none[] = {NULL};
+    const struct mv1_mpi *from = in->mpi;
+    const char *const *program = take_command(b, roles, n);
+    struct mpi_spec *mpi = ARENA_NEW(b->a, struct mpi_spec);
+
+    if (from && from->program) {
+        if (program)
+            diag_at(b->ds, node_key(from->at, "program"), "E0106", "keep one of the two",
+                    "the hosts' `command` says already what each rank runs");
+        program = mv1_argv(b, from->program, SHELL_SH);
+    } else if (!program) {
+        const struct role *host = find_kind(roles, n, ROLE_HOST);
+
+        if (!host || !host->command_at)
+            diag_at(b->ds, node_label(node_get(in->at, "roles")), "E0103",
+                    "give the hosts a `command`, or write mpi.program",
+                    "nothing says what each rank runs");
+    }
+    mpi->program = program;
+    mpi->extra_args = from && from->args ? from->args : none;
+    mpi->recovery = mpirun_recovers(from ? from->args : NULL);
+    if (from) {
+        mpi->home = from->home;
+        mpi->home_at = node_get(from->at, "home");
+        mpi->sshd_path = from->sshd;
+        mpi->sshd_at = node_get(from->at, "sshd");
+        if (from->sshd && from->sshd[0] != '/')
+            diag_at(b->ds, mpi->sshd_at, "E0207", NULL,
+                    "`sshd` must be an absolute path, not \"%s\"", from->sshd);
+        lower_mca(b, from->mca, mpi);
+    }
+    slots_of_args(b, from, roles, n);
+    out->mpi = mpi;
+}
+
+/* Outside an MPI job nothing of all this has a meaning. */
+static void refuse(const struct binder *b, const struct mv1_job *in, const struct role *roles,
+                   size_t n)
+{
+    if (in->mpi)
+        diag_at(b->ds, node_key(in->at, "mpi"), "E0604", "write framework: mpi",
+                "`mpi` is for MPI jobs");
+    for (size_t i = 0; i < n; i++) {
+        if (roles[i].kind != ROLE_PLAIN)
+            diag_at(b->ds, node_find(in->at, "roles", roles[i].name, "kind", NULL), "E0604",
+                    "write framework: mpi", "a %s is a part of an MPI job",
+                    mv1_kinds[roles[i].kind]);
+    }
+}
+
+void mv1_lower_mpi(const struct binder *b, const struct mv1_job *in, struct job_spec *out,
+                   struct role *roles, size_t *n)
+{
+    struct role *launcher = find_kind(roles, *n, ROLE_LAUNCHER), *host;
+
+    if (out->framework != FRAMEWORK_MPI) {
+        refuse(b, in, roles, *n);
+        return;
+    }
+    check_launcher(b, in, roles, *n);
+    if (!launcher && find_kind(roles, *n, ROLE_HOST)) {
+        launcher = make_launcher(b, in, roles, n);
+        if (launcher)
+            compose(b, in, out, roles, *n);
+        return;
+    }
+    if (launcher && has_command(launcher)) {
+        host = find_kind(roles, *n, ROLE_HOST);
+        if (in->mpi)
+            diag_at(b->ds, node_key(in->at, "mpi"), "E0106", "remove the launcher's command",
+                    "`mpi` composes a line that the launcher's `command` replaces");
+        if (host && host->command_at)
+            diag_at(b->ds, node_label(host->command_at), "E0604",
+                    "the launcher's command starts processes in the hosts",
+                    "the `command` of a host is never run");
+        return;
+    }
+    host = find_kind(roles, *n, ROLE_HOST);
+    if (launcher && (in->mpi || (host && has_command(host))))
+        compose(b, in, out, roles, *n);
+    else if (in->mpi)
+        diag_at(b->ds, node_key(in->at, "mpi"), "E0604", NULL,
+                "`mpi` composes a launcher's line, and every role is plain");
+}
