@@ -73,7 +73,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim
+all: $(B)/muster $(B)/muster-shim $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -131,6 +131,10 @@ $(B)/muster: $(MUSTER_OBJ)
 	$(call link,-pie $(PKG_LIBS))
 $(B)/muster-shim: $(SHIM_OBJ)
 	$(call link,$(SHIM_LINK))
+
+# A page per dialect: its keys from the program's own tables, the rest from doc/man/dialects.
+$(B)/man/made: $(B)/muster tools/dialect-pages $(wildcard doc/man/dialects/*)
+	@echo '  MAN  $(@D)'; tools/dialect-pages $(B)/muster $(@D) && touch $@
 
 examples/random_walk: examples/random_walk.c
 	mpicc.openmpi -std=gnu17 -O2 -Wall -Wextra -o $@ $<
@@ -240,6 +244,8 @@ install: all
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	for m in doc/man/*.1; do \
 	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
+	for m in $(B)/man/*.5; do \
+	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man5/$${m##*/} || exit 1; done
 
 clean:
 	rm -rf build build-* examples/random_walk

@@ -17,6 +17,8 @@ _muster()
         mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p')" -- "$word")
     elif [[ $verb == generate ]] && ((COMP_CWORD == 2)) && [[ $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" generate --list | cut -d ' ' -f 1)" -- "$word")
+    elif [[ $verb == schema && $word != -* ]] || [[ ${COMP_WORDS[COMP_CWORD - 1]} == --dialect ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$("$program" schema --list | cut -d ' ' -f 1)" -- "$word")
     elif ((COMP_CWORD == 2)) && [[ $word != -* && " show events logs wait " == *" $verb "* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" list -q)" -- "$word")
     elif ((COMP_CWORD == 2)) && [[ $word != -* && " cancel pause resume exec " == *" $verb "* ]]; then

@@ -352,5 +352,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect azureml_preview = {
-    .id = "azureml-preview", .root_table = &azp_job_table, .detect = detect, .lower = lower};
+const struct dialect azureml_preview = {.id = "azureml-preview",
+                                        .title = "Azure ML's preview jobs",
+                                        .root_table = &azp_job_table,
+                                        .detect = detect,
+                                        .lower = lower};

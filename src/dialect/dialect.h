@@ -24,7 +24,8 @@ struct read_options {
 };
 
 struct dialect {
-    const char *id;                      /* "t9k-mpi" */
+    const char *id;    /* "t9k-mpi" */
+    const char *title; /* what its files are, for lists and the manual: "TensorStack's MPIJob" */
     const struct bind_table *root_table; /* of a whole document: for `muster schema`; or NULL */
     /* Is this document's root of this dialect? Looks at the top level only. */
     bool (*detect)(const struct node *root);

@@ -284,6 +284,7 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
 }
 
 const struct dialect kubeflow_mpi_v1alpha1 = {.id = "kubeflow-mpi-v1alpha1",
+                                              .title = "Kubeflow's MPIJob, v1alpha1",
                                               .root_table = &mpi_v1alpha1_table,
                                               .detect = detect,
                                               .lower = lower};

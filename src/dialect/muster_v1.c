@@ -358,5 +358,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect muster_v1 = {
-    .id = "muster-v1", .root_table = &mv1_job_table, .detect = detect, .lower = lower};
+const struct dialect muster_v1 = {.id = "muster-v1",
+                                  .title = "Muster's own job file",
+                                  .root_table = &mv1_job_table,
+                                  .detect = detect,
+                                  .lower = lower};

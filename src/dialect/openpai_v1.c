@@ -359,5 +359,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect openpai_v1 = {
-    .id = "openpai-v1", .root_table = &job_table, .detect = detect, .lower = lower};
+const struct dialect openpai_v1 = {.id = "openpai-v1",
+                                   .title = "OpenPAI's first job file",
+                                   .root_table = &job_table,
+                                   .detect = detect,
+                                   .lower = lower};

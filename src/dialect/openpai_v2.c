@@ -386,5 +386,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect openpai_v2 = {
-    .id = "openpai-v2", .root_table = &pai2_job_table, .detect = detect, .lower = lower};
+const struct dialect openpai_v2 = {.id = "openpai-v2",
+                                   .title = "OpenPAI's job protocol, version 2",
+                                   .root_table = &pai2_job_table,
+                                   .detect = detect,
+                                   .lower = lower};

@@ -518,5 +518,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect t9k_mpi = {
-    .id = "t9k-mpi", .root_table = &t9k_job_table, .detect = detect, .lower = lower};
+const struct dialect t9k_mpi = {.id = "t9k-mpi",
+                                .title = "TensorStack T9k's MPIJob",
+                                .root_table = &t9k_job_table,
+                                .detect = detect,
+                                .lower = lower};

@@ -176,10 +176,7 @@ static void status(const struct job *job, struct json *j)
             views[i].write(job, j);
             return;
         }
-    json_object(j);
-    json_kv_str(j, "phase",
-                job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_phase_name(job->phase));
-    json_end(j);
+    status_muster(job, j);
 }
 
 static void attempt(const struct job *job, const struct report_context *ctx, struct json *j)

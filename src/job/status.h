@@ -20,4 +20,7 @@ void status_azureml(const struct job *job, struct json *j);
  * that it would not have set yet is not there. */
 void status_kubeflow_v1alpha1(const struct job *job, struct json *j);
 
+/* In plain words: phase, attempt and, per role, replicas by what they are doing. */
+void status_muster(const struct job *job, struct json *j);
+
 #endif

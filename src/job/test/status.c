@@ -249,6 +249,26 @@ static void test_retries(void)
     stage_free(&st);
 }
 
+/* --- Muster's own ------------------------------------------------------------------------------ */
+
+static void test_muster(void)
+{
+    struct stage st;
+
+    stage_cast(&st, "ps 1 0 0, worker 3 0 0", "muster-v1");
+    stage_begin(&st);
+    golden(&st, status_muster,
+           "{\"phase\":\"running\",\"attempt\":1,\"roles\":{\"ps\":{\"replicas\":1,\"running\":1},"
+           "\"worker\":{\"replicas\":3,\"running\":3}}}",
+           "while it runs");
+    stage_play(&st, "worker-0=0@2 worker-1=7@3");
+    golden(&st, status_muster,
+           "{\"phase\":\"failed\",\"attempt\":1,\"roles\":{\"ps\":{\"replicas\":1,\"stopped\":1},"
+           "\"worker\":{\"replicas\":3,\"succeeded\":1,\"failed\":1,\"stopped\":1}}}",
+           "the end: each replica under one word");
+    stage_free(&st);
+}
+
 /* --- which view a job gets --------------------------------------------------------------------- */
 
 static void test_choice(void)
@@ -262,7 +282,7 @@ static void test_choice(void)
         {"azureml-preview", "\"status\":\"Completed\""},
         {"azureml", "\"status\":\"Completed\""},
         {"kubeflow-mpi-v1alpha1", "\"status\":{\"workerReplicas\":0}"},
-        {"muster-v1", "\"status\":{\"phase\":\"succeeded\"}"},
+        {"muster-v1", "\"status\":{\"phase\":\"succeeded\",\"attempt\":1,\"roles\":{\"worker\":{"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -286,6 +306,7 @@ int main(void)
     test_azureml();
     test_kubeflow();
     test_t9k();
+    test_muster();
     test_retries();
     test_choice();
     return tap_done();
