@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/nearest.h"
 
 #define NAME_MAX_CHARS 255
 
@@ -231,8 +232,12 @@ static void check_mode_roles(const struct binder *b, const struct job_spec *out,
         names[i] = out->roles[i].name;
     for (size_t i = 0; i < mode->roles.n && out->n_roles; i++) {
         const struct node *key = node_label(mode->roles.v[i].at);
+        const char *near = nearest_word(key->text, names, out->n_roles);
 
-        bind_word(b, key, "a role", key->text, names, out->n_roles);
+        if (!spec_role(out, key->text))
+            diag_at(b->ds, key, "E0209",
+                    near ? arena_printf(b->a, "did you mean `%s`?", near) : NULL,
+                    "there is no role `%s`", key->text);
     }
 }
 
@@ -313,6 +318,23 @@ static void lower_platforms(const struct binder *b, const struct mv1_job *in, st
     }
 }
 
+/* What is for a cluster is kept, and said to be. */
+static void note_unused(const struct binder *b, const struct mv1_job *in)
+{
+    static const char *const keys[] = {"queue", "priority", "target", "targetType"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        if (!node_absent(in->at, keys[i]))
+            diag_at(b->ds, node_key(in->at, keys[i]), "N0301", NULL,
+                    "`%s` has no effect in a local run", keys[i]);
+    }
+    for (size_t i = 0; i < in->roles.n; i++) {
+        if (in->roles.v[i].template_)
+            diag_at(b->ds, node_key(in->roles.v[i].at, "template"), "N0301", NULL,
+                    "`template` is for Kubernetes, and has no effect in a local run");
+    }
+}
+
 static bool detect(const struct node *root)
 {
     const struct node *version = node_get(root, "apiVersion");
@@ -351,6 +373,7 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     lower_roles(&b, in, out);
     lower_policies(&b, in, out);
     lower_platforms(&b, in, out);
+    note_unused(&b, in);
     if (out->name)
         spec_validate(out, ds);
     if (ds->n_errors == before)

@@ -193,6 +193,9 @@ static bool lower_mount(const struct binder *b, const struct mv1_mount *in, stru
         diag_at(b->ds, in->at, "E0106", NULL,
                 "a mount must have exactly one of emptyDir, hostPath, configMap, secret, claim and "
                 "other");
+    if (in->other && said == 1)
+        diag_at(b->ds, in->at, "N0305", "make its content available at the same path",
+                "the volume at %s is not mounted locally", in->path ? in->path : "");
     lower_items(b, in, out);
     return said == 1 && in->path;
 }
