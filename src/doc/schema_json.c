@@ -90,15 +90,12 @@ static void write_items(const struct schema *s, const struct bind_field *f, unsi
 
 static void write_limits(const struct schema *s, const struct bind_field *f, unsigned takes)
 {
-    if ((takes & TAKES_INT) && f->min < f->max) {
+    if ((takes & TAKES_INT) && (f->kind == BIND_INT || f->min < f->max)) {
         json_kv_int(s->j, "minimum", f->min);
         if (f->max != INT32_MAX)
             json_kv_int(s->j, "maximum", f->max);
         if (f->kind == BIND_INT && f->def >= f->min && f->def <= f->max)
             json_kv_int(s->j, "default", f->def);
-    } else if ((takes & TAKES_INT) && f->kind == BIND_INT) {
-        json_key(s->j, "const");
-        json_int(s->j, f->min);
     }
     if (f->non_empty && (takes & TAKES_STRING))
         json_kv_int(s->j, "minLength", 1);

@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "base/tap.h"
+#include "doc/schema.h"
 #include "doc/yaml.h"
 
 struct lowered {
@@ -338,8 +339,28 @@ static void test_faults(void)
     }
 }
 
+/* --- the tables ----------------------------------------------------------------------------- */
+
+static void test_documented(void)
+{
+    static struct schema_part parts[SCHEMA_PARTS_MAX];
+    auto_arena struct arena *a = arena_new();
+    size_t n = schema_parts(a, muster_v1.root_table, parts), lacking = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < parts[i].table->n; k++) {
+            if (parts[i].table->fields[k].doc)
+                continue;
+            tap_diag("%s.%s has no text", parts[i].path, parts[i].table->fields[k].key);
+            lacking++;
+        }
+    }
+    is_int((long long)lacking, 0, "every key says what it is");
+}
+
 int main(void)
 {
+    test_documented();
     test_short();
     test_mpi();
     test_whole();
