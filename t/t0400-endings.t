@@ -80,6 +80,23 @@ spec:
 YAML
 }
 
+write_native() # COMMAND: a file of Muster's own form, with the counts of the column mpi
+{
+    cat <<YAML
+apiVersion: muster/v1
+name: ending
+${retry:+retries: $retry}
+${deadline:+deadline: ${deadline}s}
+roles:
+  worker:
+    replicas: 2
+    slots: 2
+    command: $(json_list "$1" | sed 's/^.//; s/.$//')
+YAML
+    [ -z "$backoff" ] || echo "    restart: {policy: on-failure, limit: $backoff}"
+    [ "$mpi" = - ] || printf '    failsAfter: %s\n    succeedsAfter: %s\n' "${mpi%/*}" "${mpi#*/}"
+}
+
 up() # all four have said so
 {
     [ "$(grep -c '\] up' "$out")" -ge 4 ]
@@ -174,6 +191,7 @@ run_row()
     shell) ;;
     gang) write_gang "$command" >job.yaml ;;
     kubeflow) write_kubeflow "$command" >job.yaml ;;
+    native) write_native "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage

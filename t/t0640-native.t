@@ -81,6 +81,6 @@ is "$(report status.phase)" failed "in plain words"
 printf 'apiVersion: muster/v1\nname: j\nroles:\n  worker: {replica: 2, command: x}\n' >"$WORK/bad.yaml"
 run_muster validate "$WORK/bad.yaml"
 is "$rc" 2 "a misspelt key is an error"
-like "$(cat "$err")" 'bad.yaml:4:12: error\[E0101\]: unknown key `replica` in a role' "at its place"
-like "$(cat "$err")" 'did you mean `replicas`' "with the nearest key"
+like "$(cat "$err")" 'bad.yaml:4:12: error\[E0101\]: unknown key .replica. in a role' "at its place"
+like "$(cat "$err")" 'did you mean .replicas.\?' "with the nearest key"
 done_testing
