@@ -137,10 +137,14 @@ static void lower_mca(const struct binder *b, const struct node *map, struct mpi
 static void slots_of_args(const struct binder *b, const struct mv1_mpi *in, struct role *roles,
                           size_t n)
 {
+    const struct node *at;
     size_t bad = 0;
-    int32_t slots = in ? mpirun_slots(in->args, &bad) : 0;
-    const struct node *at = slots < 0 ? node_get(in->at, "args")->items[bad] : NULL;
+    int32_t slots;
 
+    if (!in || !in->args)
+        return;
+    slots = mpirun_slots(in->args, &bad);
+    at = slots < 0 ? node_get(in->at, "args")->items[bad] : NULL;
     if (slots == -ENODATA)
         diag_at(b->ds, at, "E0203", NULL, "`%s` wants a value after it", in->args[bad]);
     else if (slots < 0)
