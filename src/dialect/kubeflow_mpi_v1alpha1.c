@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "dialect/dialect.h"
+#include "dialect/kubeflow.h"
 #include "dialect/kubeflow_mpi.h"
 
 #define AT(member) .offset = offsetof(struct mpi_v1alpha1_spec, member)
@@ -177,35 +178,13 @@ static void lower_counts(struct lowering *l, const struct pod_container *c)
 
 /* --- roles ---------------------------------------------------------------------------------- */
 
-static const char *const *joined(struct arena *a, const char *const *command,
-                                 const char *const *args)
-{
-    size_t n = 0, k = 0;
-    const char **all;
-
-    while (command[n])
-        n++;
-    while (args && args[k])
-        k++;
-    all = ARENA_ARRAY(a, const char *, n + k + 1);
-    memcpy(all, command, n * sizeof(*all));
-    if (k)
-        memcpy(all + n, args, k * sizeof(*all));
-    return all;
-}
-
 static void lower_launcher(struct lowering *l, const struct pod_container *c)
 {
     struct role *launcher = &l->roles[LAUNCHER];
     const struct role *worker = &l->roles[WORKER];
 
     pod_share_role(worker, launcher);
-    launcher->expand_argv = true;
-    launcher->command_at = node_get(c->at, c->command ? "command" : "args");
-    if (c->command && c->command[0])
-        launcher->argv = joined(l->b.a, c->command, c->args);
-    else
-        launcher->args = c->args;
+    kubeflow_lower_command(l->b.a, c, launcher);
 }
 
 /* The launcher is a Job of Kubernetes, which starts it again after a failure, six times unless the file

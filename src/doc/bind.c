@@ -2,6 +2,7 @@
 #include "doc/bind.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -316,7 +317,7 @@ static bool is_empty(const struct bind_field *f, const struct node *node)
 static const struct bind_field *find_field(const struct bind_table *t, const char *key)
 {
     for (size_t i = 0; i < t->n; i++) {
-        if (strcmp(t->fields[i].key, key) == 0)
+        if ((t->any_case ? strcasecmp : strcmp)(t->fields[i].key, key) == 0)
             return &t->fields[i];
     }
     return NULL;

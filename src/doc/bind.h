@@ -76,6 +76,7 @@ struct bind_field {
 struct bind_table {
     const char *what; /* how messages call the mapping: "spec.worker", "a container" */
     bool lenient;     /* an unknown key is a warning, not an error */
+    bool any_case;    /* keys count in any case (no required ones); of two spellings the last */
     size_t size;      /* of the structure */
     const struct bind_field *fields;
     size_t n;

@@ -1,0 +1,311 @@
+/* kubeflow.c - see kubeflow.h. */
+#include "dialect/kubeflow.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+#define AT(type, member) .offset = offsetof(struct type, member)
+#define NOTED(name)                                                                                \
+    {                                                                                              \
+        .key = (name), .kind = BIND_NOTED                                                          \
+    }
+
+static const struct bind_field scheduling_fields[] = {
+    {.key = "queue", .kind = BIND_STRING, AT(kubeflow_scheduling, queue)},
+    NOTED("minAvailable"),
+    NOTED("minResources"),
+    NOTED("priorityClass"),
+    NOTED("scheduleTimeoutSeconds"),
+};
+static const struct bind_table scheduling_table =
+    BIND_TABLE("schedulingPolicy", struct kubeflow_scheduling, scheduling_fields);
+static const struct bind_table scheduling_lenient_table =
+    BIND_TABLE_LENIENT("schedulingPolicy", struct kubeflow_scheduling, scheduling_fields);
+
+#define POLICY(member) .offset = offsetof(struct kubeflow_run_policy, member)
+#define SECONDS(name, member) KUBEFLOW_SECONDS(name, struct kubeflow_run_policy, member)
+#define RUN_POLICY_ROWS(scheduling_rows)                                                           \
+    {.key = "cleanPodPolicy", .kind = BIND_STRING, POLICY(clean_pods)},                            \
+        SECONDS("ttlSecondsAfterFinished", ttl), SECONDS("activeDeadlineSeconds", deadline),       \
+        SECONDS("backoffLimit", backoff_limit),                                                    \
+        {.key = "schedulingPolicy",                                                                \
+         .kind = BIND_STRUCT,                                                                      \
+         .table = (scheduling_rows),                                                               \
+         POLICY(scheduling)},                                                                      \
+        {.key = "suspend", .kind = BIND_BOOL, POLICY(suspend)},                                    \
+    {                                                                                              \
+        .key = "managedBy", .kind = BIND_STRING, POLICY(managed_by)                                \
+    }
+
+static const struct bind_field run_policy_fields[] = {RUN_POLICY_ROWS(&scheduling_table)};
+static const struct bind_field run_policy_lenient_fields[] = {
+    RUN_POLICY_ROWS(&scheduling_lenient_table)};
+const struct bind_table kubeflow_run_policy_table =
+    BIND_TABLE("runPolicy", struct kubeflow_run_policy, run_policy_fields);
+const struct bind_table kubeflow_run_policy_lenient_table =
+    BIND_TABLE_LENIENT("runPolicy", struct kubeflow_run_policy, run_policy_lenient_fields);
+
+static const struct bind_field replica_fields[] = {
+    {.key = "replicas",
+     .kind = BIND_INT,
+     .max = INT32_MAX,
+     .def = -1,
+     AT(kubeflow_replica, replicas)},
+    {.key = "restartPolicy", .kind = BIND_STRING, AT(kubeflow_replica, restart)},
+    {.key = "template",
+     .kind = BIND_STRUCT,
+     .table = &pod_template_table,
+     AT(kubeflow_replica, template_)},
+};
+const struct bind_table kubeflow_replica_table =
+    BIND_TABLE("a replica spec", struct kubeflow_replica, replica_fields);
+const struct bind_table kubeflow_replica_lenient_table =
+    BIND_TABLE_LENIENT("a replica spec", struct kubeflow_replica, replica_fields);
+
+const char *const kubeflow_roles[KUBEFLOW_TYPES] = {
+    [KUBEFLOW_LAUNCHER] = "launcher", [KUBEFLOW_MASTER] = "master",
+    [KUBEFLOW_CHIEF] = "chief",       [KUBEFLOW_PS] = "ps",
+    [KUBEFLOW_WORKER] = "worker",     [KUBEFLOW_EVALUATOR] = "evaluator",
+};
+
+/* --- policies ------------------------------------------------------------------------------- */
+
+static const char *const old_keys[] = {"cleanPodPolicy", "ttlSecondsAfterFinished",
+                                       "activeDeadlineSeconds", "backoffLimit"};
+
+bool kubeflow_has_old_policies(const struct node *spec)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_keys); i++) {
+        if (!node_absent(spec, old_keys[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Live objects of old operators have both places filled in; only a contradiction is worth a word. */
+static void check_said_twice(const struct binder *b, const struct node *policy,
+                             const struct node *spec)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(old_keys); i++) {
+        const char *key = old_keys[i];
+
+        if (!node_absent(policy, key) && !node_absent(spec, key) &&
+            !node_equal(node_get(policy, key), node_get(spec, key)))
+            diag_at(b->ds, node_key(spec, key), "W0340", "keep the one in runPolicy",
+                    "`%s` has no effect: runPolicy has another", key);
+    }
+}
+
+static void lower_clean_up(const struct binder *b, const struct kubeflow_run_policy *p,
+                           struct job_spec *out)
+{
+    static const char *const words[] = {"None", "Running", "All"};
+    static const enum clean_up means[] = {CLEAN_UP_NONE, CLEAN_UP_RUNNING, CLEAN_UP_ALL};
+
+    if (!p->clean_pods || !*p->clean_pods)
+        return;
+    bind_word(b, node_get(p->at, "cleanPodPolicy"), "cleanPodPolicy", p->clean_pods, words,
+              ARRAY_SIZE(words));
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (strcmp(p->clean_pods, words[i]) == 0)
+            out->clean_up = means[i];
+    }
+}
+
+static void lower_deadline(const struct binder *b, const struct kubeflow_run_policy *p,
+                           struct job_spec *out)
+{
+    if (p->deadline == 0)
+        diag_at(b->ds, node_get(p->at, "activeDeadlineSeconds"), "W0341",
+                "remove it, or write how many seconds the job may run",
+                "a deadline of 0 seconds is taken as none: no job could keep it");
+    if (p->deadline >= 0)
+        out->deadline_s = p->deadline;
+}
+
+static void lower_manager(const struct binder *b, const struct kubeflow_run_policy *p,
+                          const char *manager)
+{
+    const char *const words[] = {manager, "kueue.x-k8s.io/multikueue"};
+
+    if (p->managed_by)
+        bind_word(b, node_get(p->at, "managedBy"), "managedBy", p->managed_by, words,
+                  ARRAY_SIZE(words));
+}
+
+static void lower_policy(const struct binder *b, const struct kubeflow_run_policy *p,
+                         const char *manager, struct job_spec *out)
+{
+    lower_clean_up(b, p, out);
+    lower_deadline(b, p, out);
+    lower_manager(b, p, manager);
+    if (p->ttl >= 0) {
+        out->has_ttl = true;
+        out->ttl_s = p->ttl;
+    }
+    if (p->backoff_limit >= 0) {
+        out->has_restart_budget = true;
+        out->restart_budget = p->backoff_limit;
+    }
+    if (p->scheduling && p->scheduling->queue)
+        out->queue = p->scheduling->queue;
+    if (p->suspend) {
+        out->pause = true;
+        out->pause_at = node_key(p->at, "suspend");
+    }
+}
+
+void kubeflow_lower_policies(const struct binder *b, const struct kubeflow_run_policy *policy,
+                             const struct kubeflow_run_policy *old, const char *manager,
+                             struct job_spec *out)
+{
+    if (old && policy)
+        check_said_twice(b, policy->at, old->at);
+    if (old)
+        lower_policy(b, old, manager, out);
+    if (policy)
+        lower_policy(b, policy, manager, out);
+}
+
+/* --- replicas ------------------------------------------------------------------------------- */
+
+static int type_of_key(const char *key)
+{
+    int i = 0;
+
+    while (i < KUBEFLOW_TYPES && strcasecmp(key, kubeflow_roles[i]) != 0)
+        i++;
+    return i;
+}
+
+size_t kubeflow_order(const struct binder *b, const struct kubeflow_replicas *r,
+                      enum kubeflow_type order[KUBEFLOW_TYPES])
+{
+    const struct node *first[KUBEFLOW_TYPES] = {NULL};
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->at->n; i++) {
+        const struct node *key = r->at->pairs[i].key;
+        int type = type_of_key(key->text);
+
+        if (type == KUBEFLOW_TYPES || !r->of[type])
+            continue;
+        if (first[type]) {
+            diag_at(b->ds, key, "E0340", "keep one of them",
+                    "`%s` is the same replica type as `%s` at line %u", key->text,
+                    first[type]->text, first[type]->pos.line);
+            continue;
+        }
+        first[type] = key;
+        order[n++] = (enum kubeflow_type)type;
+    }
+    return n;
+}
+
+/* Without a name somewhere the fault has been told already. */
+static bool all_named(const struct pod_spec *spec)
+{
+    for (size_t i = 0; i < spec->containers.n; i++) {
+        if (!spec->containers.v[i].name)
+            return false;
+    }
+    return spec->containers.n > 0;
+}
+
+const struct pod_container *kubeflow_container(const struct binder *b,
+                                               const struct kubeflow_replica *r, const char *name)
+{
+    const struct pod_template *t = r->template_;
+    const struct pod_container *c;
+    const char *hint = NULL;
+
+    if (!t) {
+        if (node_absent(r->at, "template"))
+            bind_missing(b, r->at, "a replica spec", "template", NULL);
+        return NULL;
+    }
+    if (!t->spec) {
+        if (node_absent(t->at, "spec"))
+            bind_missing(b, t->at, "template", "spec", NULL);
+        return NULL;
+    }
+    if (t->spec->containers.n == 0)
+        return NULL;
+    c = name ? pod_find_container(t, name) : t->spec->containers.v;
+    if (c && !c->image && node_absent(c->at, "image"))
+        bind_missing(b, c->at, "a container", "image", NULL);
+    if (c || !all_named(t->spec))
+        return c;
+    if (t->spec->containers.n == 1)
+        hint = arena_printf(b->a, "rename `%s` to `%s`", t->spec->containers.v[0].name, name);
+    diag_at(b->ds, node_key(t->spec->at, "containers"), "E0212", hint, "no container is named `%s`",
+            name);
+    return NULL;
+}
+
+void kubeflow_lower_restart(const struct binder *b, const struct kubeflow_replica *r,
+                            unsigned allowed, struct role *role)
+{
+    static const struct {
+        const char *word;
+        enum restart_policy means;
+    } policies[] = {
+        {"Never", RESTART_NEVER},
+        {"OnFailure", RESTART_ON_FAILURE},
+        {"Always", RESTART_ALWAYS},
+        {"ExitCode", RESTART_EXIT_CODE},
+    };
+    const char *words[ARRAY_SIZE(policies)];
+    size_t n = 0;
+
+    role->restart_limit = -1;
+    if (!r->restart || !*r->restart)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+        if (!(allowed & 1u << policies[i].means))
+            continue;
+        words[n++] = policies[i].word;
+        if (strcmp(r->restart, policies[i].word) == 0)
+            role->restart = policies[i].means;
+    }
+    bind_word(b, node_get(r->at, "restartPolicy"), "restartPolicy", r->restart, words, n);
+}
+
+static const char *const *joined(struct arena *a, const char *const *command,
+                                 const char *const *args)
+{
+    size_t n = 0, k = 0;
+    const char **all;
+
+    while (command[n])
+        n++;
+    while (args && args[k])
+        k++;
+    all = ARENA_ARRAY(a, const char *, n + k + 1);
+    memcpy(all, command, n * sizeof(*all));
+    if (k)
+        memcpy(all + n, args, k * sizeof(*all));
+    return all;
+}
+
+void kubeflow_lower_command(struct arena *a, const struct pod_container *c, struct role *role)
+{
+    role->expand_argv = true;
+    role->command_at = node_get(c->at, c->command ? "command" : "args");
+    if (c->command && c->command[0])
+        role->argv = joined(a, c->command, c->args);
+    else
+        role->args = c->args;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+void kubeflow_check_name(const struct binder *b, const struct job_spec *out)
+{
+    if (out->name && out->name[0] >= '0' && out->name[0] <= '9')
+        diag_at(b->ds, out->name_at, "E0201", "begin with a letter",
+                "the name \"%.80s\" begins with a digit, which the name of a Service cannot",
+                out->name);
+}

@@ -1,0 +1,115 @@
+/* kubeflow.h - what Kubeflow's job kinds have in common: run policies and replica specs.
+ *
+ * Each kind is a mapping from replica types to replica specs, and policies for the whole job. Today's
+ * kinds keep these in `runPolicy`; the first ones had some of them at the top of spec, which
+ * KUBEFLOW_OLD_POLICIES() puts into a table. Both are read into the same structure.
+ *
+ * Tables are strict, or lenient for the kinds whose API server kept what it did not know.
+ */
+#ifndef DIALECT_KUBEFLOW_H
+#define DIALECT_KUBEFLOW_H
+
+#include <stddef.h>
+
+#include "dialect/kube.h"
+#include "dialect/pod.h"
+
+#define KUBEFLOW_GROUP "kubeflow.org/"
+
+struct kubeflow_scheduling {
+    const struct node *at;
+    const char *queue;
+};
+
+struct kubeflow_run_policy { /* numbers are -1 if absent */
+    const struct node *at;
+    const char *clean_pods; /* cleanPodPolicy */
+    int32_t ttl, deadline, backoff_limit;
+    const struct kubeflow_scheduling *scheduling;
+    bool suspend;
+    const char *managed_by;
+};
+
+extern const struct bind_table kubeflow_run_policy_table, kubeflow_run_policy_lenient_table;
+
+#define KUBEFLOW_SECONDS(name, type, member)                                                       \
+    {                                                                                              \
+        .key = (name), .kind = BIND_INT, .max = INT32_MAX, .def = -1,                              \
+        .offset = offsetof(type, member)                                                           \
+    }
+/* Rows for the policies that old kinds have beside their replicas; member is a struct
+ * kubeflow_run_policy in the structure. */
+#define KUBEFLOW_OLD_POLICIES(type, member)                                                        \
+    {.key = "cleanPodPolicy", .kind = BIND_STRING, .offset = offsetof(type, member.clean_pods)},   \
+        KUBEFLOW_SECONDS("ttlSecondsAfterFinished", type, member.ttl),                             \
+        KUBEFLOW_SECONDS("activeDeadlineSeconds", type, member.deadline),                          \
+        KUBEFLOW_SECONDS("backoffLimit", type, member.backoff_limit)
+
+struct kubeflow_replica { /* replicas: -1 if absent */
+    const struct node *at;
+    int32_t replicas;
+    const char *restart; /* restartPolicy */
+    const struct pod_template *template_;
+};
+
+extern const struct bind_table kubeflow_replica_table, kubeflow_replica_lenient_table;
+
+/* The replica types of all kinds; a kind's table has rows for its own. */
+enum kubeflow_type {
+    KUBEFLOW_LAUNCHER,
+    KUBEFLOW_MASTER,
+    KUBEFLOW_CHIEF,
+    KUBEFLOW_PS,
+    KUBEFLOW_WORKER,
+    KUBEFLOW_EVALUATOR,
+    KUBEFLOW_TYPES,
+};
+extern const char *const kubeflow_roles[KUBEFLOW_TYPES]; /* "launcher", … */
+
+struct kubeflow_replicas {
+    const struct node *at;
+    const struct kubeflow_replica *of[KUBEFLOW_TYPES]; /* NULL if absent */
+};
+
+#define KUBEFLOW_TYPE(name, type, replica_table)                                                   \
+    {                                                                                              \
+        .key = (name), .kind = BIND_STRUCT, .table = (replica_table),                              \
+        .offset = offsetof(struct kubeflow_replicas, of[type])                                     \
+    }
+
+/* Did the file say one of the policies outside runPolicy? */
+bool kubeflow_has_old_policies(const struct node *spec);
+
+/* Policies of the job. Either may be NULL; old->at is then the spec that holds its keys. What both
+ * say differently is a warning, and runPolicy counts. What nobody says stays as it is in out.
+ * manager is what `managedBy` may name beside Kueue's. */
+void kubeflow_lower_policies(const struct binder *b, const struct kubeflow_run_policy *policy,
+                             const struct kubeflow_run_policy *old, const char *manager,
+                             struct job_spec *out);
+
+/* The types that are there, in the order of the file; returns how many. A type that is there twice
+ * (in two spellings) is an error. */
+size_t kubeflow_order(const struct binder *b, const struct kubeflow_replicas *r,
+                      enum kubeflow_type order[KUBEFLOW_TYPES]);
+
+/* The container that runs: the one of that name, or the first if name is NULL. NULL after an error
+ * about what is missing: the template, its spec, the container. A container without an image is an
+ * error too, and returned. */
+const struct pod_container *kubeflow_container(const struct binder *b,
+                                               const struct kubeflow_replica *r, const char *name);
+
+/* role->restart by restartPolicy; a word that is not among allowed (bits 1 << RESTART_…) is an error.
+ * Without one role->restart stays. How often is up to the job's restart_budget. */
+void kubeflow_lower_restart(const struct binder *b, const struct kubeflow_replica *r,
+                            unsigned allowed, struct role *role);
+#define KUBEFLOW_RESTARTS                                                                          \
+    (1u << RESTART_NEVER | 1u << RESTART_ON_FAILURE | 1u << RESTART_ALWAYS |                       \
+     1u << RESTART_EXIT_CODE)
+
+/* What the role runs: the container's command with its args, or args for the image's entry point. */
+void kubeflow_lower_command(struct arena *a, const struct pod_container *c, struct role *role);
+
+/* The name must also be one of a Service, which begins with a letter. */
+void kubeflow_check_name(const struct binder *b, const struct job_spec *out);
+
+#endif
