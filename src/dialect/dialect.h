@@ -37,6 +37,7 @@ struct dialect {
 };
 
 extern const struct dialect kubeflow_mpi_v1alpha1;
+extern const struct dialect kubeflow_pytorch, kubeflow_tf;
 extern const struct dialect t9k_mpi;
 extern const struct dialect openpai_v1, openpai_v2;
 extern const struct dialect azureml_preview;

@@ -193,7 +193,7 @@ size_t kubeflow_order(const struct binder *b, const struct kubeflow_replicas *r,
         if (type == KUBEFLOW_TYPES || !r->of[type])
             continue;
         if (first[type]) {
-            diag_at(b->ds, key, "E0340", "keep one of them",
+            diag_at(b->ds, key, "E0210", "keep one of them",
                     "`%s` is the same replica type as `%s` at line %u", key->text,
                     first[type]->text, first[type]->pos.line);
             continue;
@@ -300,6 +300,90 @@ void kubeflow_lower_command(struct arena *a, const struct pod_container *c, stru
         role->args = c->args;
 }
 
+/* --- roles ---------------------------------------------------------------------------------- */
+
+/* The number of the container's port of that name, or 0. Its form is the pod template's business. */
+static int32_t port_number(const struct pod_container *c, const char *name, const struct node **at)
+{
+    const struct node *ports = node_get(c->at, "ports");
+
+    for (size_t i = 0; ports && ports->type == NODE_SEQ && i < ports->n; i++) {
+        const struct node *label = node_get(ports->items[i], "name");
+        const struct node *number = node_get(ports->items[i], "containerPort");
+
+        if (label && label->type == NODE_STRING && strcmp(label->text, name) == 0 && number &&
+            number->type == NODE_INT && number->i > 0 && number->i <= UINT16_MAX) {
+            *at = number;
+            return (int32_t)number->i;
+        }
+    }
+    return 0;
+}
+
+struct port_request *kubeflow_add_port(const struct binder *b, const struct kubeflow_kind *kind,
+                                       const struct kubeflow_replica *r, const char *label,
+                                       struct role *role)
+{
+    const struct pod_container *c =
+        r->template_ ? pod_find_container(r->template_, kind->container) : NULL;
+    struct port_request *port = ARENA_NEW(b->a, struct port_request);
+    int32_t said;
+
+    *port = (struct port_request){.label = label, .count = 1};
+    said = c ? port_number(c, kind->port, &port->at) : 0;
+    port->usual = said ? said : kind->number;
+    role->ports = port;
+    role->n_ports = 1;
+    return port;
+}
+
+static void lower_role(const struct binder *b, const struct kubeflow_replica *in,
+                       const struct kubeflow_kind *kind, struct role *role)
+{
+    const struct pod_container *c = kubeflow_container(b, in, kind->container);
+
+    if (in->replicas >= 0)
+        role->replicas = in->replicas;
+    role->replicas_at = node_get(in->at, "replicas");
+    kubeflow_lower_restart(b, in, KUBEFLOW_RESTARTS, role);
+    if (!c)
+        return;
+    pod_fill_role(b, in->template_, c, role);
+    pod_note_unused(b, in->template_, c);
+    kubeflow_lower_command(b->a, c, role);
+}
+
+struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_replicas *r,
+                                  const struct kubeflow_kind *kind, struct job_spec *out,
+                                  const enum kubeflow_type **ret_order)
+{
+    enum kubeflow_type *order = ARENA_ARRAY(b->a, enum kubeflow_type, KUBEFLOW_TYPES);
+    size_t n = kubeflow_order(b, r, order);
+    struct role *roles = ARENA_ARRAY(b->a, struct role, n);
+
+    if (n == 0)
+        diag_at(b->ds, node_label(r->at), "E0104", NULL, "there is no replica spec in `%s`",
+                r->at->parent_key);
+    for (size_t i = 0; i < n; i++) {
+        roles[i] = (struct role){
+            .name = kubeflow_roles[order[i]],
+            .kind = ROLE_PLAIN,
+            .replicas = 1,
+            .slots_kind = SLOTS_NUMBER,
+            .slots = 1,
+            .res = RESOURCES_UNSET,
+            .grace_s = -1,
+            .restart = kind->restart,
+        };
+        lower_role(b, r->of[order[i]], kind, &roles[i]);
+    }
+    out->roles = roles;
+    out->n_roles = n;
+    out->container = kind->container;
+    *ret_order = order;
+    return roles;
+}
+
 /* --- names ---------------------------------------------------------------------------------- */
 
 void kubeflow_check_name(const struct binder *b, const struct job_spec *out)
@@ -308,4 +392,43 @@ void kubeflow_check_name(const struct binder *b, const struct job_spec *out)
         diag_at(b->ds, out->name_at, "E0201", "begin with a letter",
                 "the name \"%.80s\" begins with a digit, which the name of a Service cannot",
                 out->name);
+}
+
+/* --- PyTorchJob and TFJob ------------------------------------------------------------------- */
+
+static const char *text_of(const struct node *root, const char *key)
+{
+    const struct node *node = node_get(root, key);
+
+    return node && node->type == NODE_STRING ? node->text : "";
+}
+
+bool kubeflow_detect(const struct node *root, const char *kind)
+{
+    const char *version = text_of(root, "apiVersion");
+
+    return strncmp(version, KUBEFLOW_GROUP, strlen(KUBEFLOW_GROUP)) == 0 &&
+           strcmp(version, KUBEFLOW_GROUP "v1alpha1") != 0 &&
+           strcmp(text_of(root, "kind"), kind) == 0;
+}
+
+bool kubeflow_is_old(const struct node *root)
+{
+    return strcmp(text_of(root, "apiVersion"), KUBEFLOW_GROUP "v1") != 0;
+}
+
+void kubeflow_lower_head(const struct binder *b, const struct node *root, const char *kind,
+                         const struct kube_metadata *meta, struct job_spec *out)
+{
+    static const char *const versions[] = {KUBEFLOW_GROUP "v1", KUBEFLOW_GROUP "v1beta2",
+                                           KUBEFLOW_GROUP "v1beta1", KUBEFLOW_GROUP "v1alpha2"};
+
+    if (*text_of(root, "apiVersion"))
+        bind_word(b, node_get(root, "apiVersion"), "apiVersion", text_of(root, "apiVersion"),
+                  versions, ARRAY_SIZE(versions));
+    if (*text_of(root, "kind"))
+        bind_word(b, node_get(root, "kind"), "kind", text_of(root, "kind"), &kind, 1);
+    if (meta)
+        kube_lower_metadata(b, meta, out);
+    kubeflow_check_name(b, out);
 }

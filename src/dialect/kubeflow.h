@@ -64,7 +64,8 @@ enum kubeflow_type {
     KUBEFLOW_EVALUATOR,
     KUBEFLOW_TYPES,
 };
-extern const char *const kubeflow_roles[KUBEFLOW_TYPES]; /* "launcher", … */
+/* Their names in lower case, which are those of the roles. */
+extern const char *const kubeflow_roles[KUBEFLOW_TYPES];
 
 struct kubeflow_replicas {
     const struct node *at;
@@ -75,6 +76,12 @@ struct kubeflow_replicas {
     {                                                                                              \
         .key = (name), .kind = BIND_STRUCT, .table = (replica_table),                              \
         .offset = offsetof(struct kubeflow_replicas, of[type])                                     \
+    }
+
+#define KUBEFLOW_TYPES_TABLE(name, array)                                                          \
+    {                                                                                              \
+        .what = (name), .closed = true, .size = sizeof(struct kubeflow_replicas),                  \
+        .fields = (array), .n = ARRAY_SIZE(array)                                                  \
     }
 
 /* Did the file say one of the policies outside runPolicy? */
@@ -109,7 +116,39 @@ void kubeflow_lower_restart(const struct binder *b, const struct kubeflow_replic
 /* What the role runs: the container's command with its args, or args for the image's entry point. */
 void kubeflow_lower_command(struct arena *a, const struct pod_container *c, struct role *role);
 
+/* What one kind demands of its replicas, and gives them. */
+struct kubeflow_kind {
+    const char *container; /* its name, */
+    const char *port;      /* the name of its port, */
+    int32_t number;        /* and the number unless the container says another */
+    enum restart_policy restart;
+};
+
+/* The roles of a job without a launcher, in the order of the file; out has them too, and the name of
+ * the container. *ret_order tells their types. */
+struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_replicas *r,
+                                  const struct kubeflow_kind *kind, struct job_spec *out,
+                                  const enum kubeflow_type **ret_order);
+
+/* Promises a port to each replica of the role under the label. Its usual number is the one that the
+ * container has under the kind's name for it. Returns the request, for the caller to change. */
+struct port_request *kubeflow_add_port(const struct binder *b, const struct kubeflow_kind *kind,
+                                       const struct kubeflow_replica *r, const char *label,
+                                       struct role *role);
+
 /* The name must also be one of a Service, which begins with a letter. */
 void kubeflow_check_name(const struct binder *b, const struct job_spec *out);
+
+/* --- PyTorchJob and TFJob: one form from v1alpha2 on, with what was added to it in v1 --------- */
+
+/* Is it that kind, of any version but v1alpha1, which was another form? */
+bool kubeflow_detect(const struct node *root, const char *kind);
+
+/* A version before v1, whose API server kept what it did not know. */
+bool kubeflow_is_old(const struct node *root);
+
+/* Checks apiVersion and kind; name and namespace of the job. meta may be NULL. */
+void kubeflow_lower_head(const struct binder *b, const struct node *root, const char *kind,
+                         const struct kube_metadata *meta, struct job_spec *out);
 
 #endif

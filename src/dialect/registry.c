@@ -11,7 +11,15 @@
 #include "base/nearest.h"
 
 const struct dialect *const dialects[] = {
-    &t9k_mpi, &kubeflow_mpi_v1alpha1, &muster_v1, &openpai_v2, &openpai_v1, &azureml_preview, NULL,
+    &t9k_mpi,
+    &kubeflow_mpi_v1alpha1,
+    &kubeflow_pytorch,
+    &kubeflow_tf,
+    &muster_v1,
+    &openpai_v2,
+    &openpai_v1,
+    &azureml_preview,
+    NULL,
 };
 
 const struct dialect *dialect_by_id(const char *id)

@@ -95,7 +95,9 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
 static void report_unknown(const struct binder *b, const struct bind_table *t,
                            const struct node *key)
 {
-    diag_at(b->ds, key, t->lenient ? "W0101" : "E0101", unknown_hint(b, t, key->text),
+    bool lenient = t->lenient || (b->lenient && !t->closed);
+
+    diag_at(b->ds, key, lenient ? "W0101" : "E0101", unknown_hint(b, t, key->text),
             "unknown key `%s` in %s", key->text, t->what);
 }
 
@@ -317,7 +319,7 @@ static bool is_empty(const struct bind_field *f, const struct node *node)
 static const struct bind_field *find_field(const struct bind_table *t, const char *key)
 {
     for (size_t i = 0; i < t->n; i++) {
-        if ((t->any_case ? strcasecmp : strcmp)(t->fields[i].key, key) == 0)
+        if ((t->closed ? strcasecmp : strcmp)(t->fields[i].key, key) == 0)
             return &t->fields[i];
     }
     return NULL;

@@ -76,7 +76,8 @@ struct bind_field {
 struct bind_table {
     const char *what; /* how messages call the mapping: "spec.worker", "a container" */
     bool lenient;     /* an unknown key is a warning, not an error */
-    bool any_case;    /* keys count in any case (no required ones); of two spellings the last */
+    bool closed;      /* keys are names in any case, of two spellings the last; an unknown one is
+                       * always an error (no required ones) */
     size_t size;      /* of the structure */
     const struct bind_field *fields;
     size_t n;
@@ -96,6 +97,7 @@ struct binder {
     struct arena *a;
     struct diags *ds;
     const struct bind_table *root; /* searched for "belongs in …" hints; may be NULL */
+    bool lenient; /* unknown keys are warnings everywhere: the file's own system kept them */
 };
 
 /* Decodes node by table into a new structure of table->size. Findings go to b->ds. Returns the

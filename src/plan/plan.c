@@ -193,7 +193,7 @@ static void assign_ports(struct builder *b)
 
 static int64_t processes_per_replica(const struct role *role)
 {
-    return role->kind == ROLE_PLAIN ? role->slots : 1;
+    return role->kind == ROLE_PLAIN && !role->own_slots ? role->slots : 1;
 }
 
 static int check_counts(const struct job_spec *spec, const struct facts *facts,
@@ -245,7 +245,7 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
         p->log = "";
     else if (is_rank)
         p->log = arena_printf(b->arena, "%s.rank-%d.log", rp->name, p->rank);
-    else if (role->slots > 1)
+    else if (rp->n_processes > 1)
         p->log = arena_printf(b->arena, "%s.%d.log", rp->name, slot);
     else
         p->log = arena_printf(b->arena, "%s.log", rp->name);

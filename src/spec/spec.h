@@ -137,7 +137,8 @@ struct role {
     enum role_kind kind;
     int32_t replicas;
     enum slots_kind slots_kind;
-    int32_t slots; /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
+    int32_t slots;  /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
+    bool own_slots; /* its command, run once, starts them (torchrun) */
 
     /* Exactly one of argv and shell, or none (ROLE_HOST; the image's entry point). */
     const char *const *argv;  /* NULL-terminated */
@@ -248,6 +249,8 @@ struct job_spec {
     int64_t ttl_s; /* an ended job is forgotten after so long */
     enum clean_up clean_up;
     const struct elastic_spec *elastic; /* or NULL */
+    const char *nproc;   /* PyTorchJob's nprocPerNode as it is written; NULL in its old form */
+    bool sparse_cluster; /* TFJob: a worker is told of itself and the parameter servers only */
 
     bool clean_up_workers;
     bool debug, pause;                      /* enabled */
