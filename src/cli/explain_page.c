@@ -37,7 +37,8 @@ static void show_roles(FILE *out, const struct plan *plan)
         if (role->kind == ROLE_HOST && role->slots_kind == SLOTS_NUMBER)
             fprintf(out, " of %d slot%s", role->slots, role->slots == 1 ? "" : "s");
         else if (role->kind == ROLE_PLAIN && role->slots > 1)
-            fprintf(out, " of %d processes", role->slots);
+            fprintf(out, " of %d processes%s", role->slots,
+                    role->own_slots ? " that its command starts" : "");
         fputc('\n', out);
     }
     if (plan->world >= 0)

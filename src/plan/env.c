@@ -126,10 +126,22 @@ static bool callers_of_mpi(const struct plan *plan, const struct process *proces
     return plan->calls_mpi;
 }
 
+static bool is_dialect(const struct plan *plan, const char *id)
+{
+    return plan->spec->dialect && strcmp(plan->spec->dialect, id) == 0;
+}
+
+static bool pytorchjobs(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return is_dialect(plan, "kubeflow-pytorch");
+}
+
 /* `run -n` speaks torch's language too: its processes are ranks. */
 static bool torch_processes(const struct plan *plan, const struct process *process)
 {
-    return process->rank >= 0 || plan->spec->framework == FRAMEWORK_PYTORCH;
+    return process->rank >= 0 ||
+           (plan->spec->framework == FRAMEWORK_PYTORCH && !pytorchjobs(plan, process));
 }
 
 static bool tensorflow_tasks(const struct plan *plan, const struct process *process)
@@ -155,11 +167,10 @@ static const struct family {
     bool (*gets)(const struct plan *plan, const struct process *process);
     void (*add)(struct env_set *set, const struct plan *plan, const struct process *process);
 } families[] = {
-    {everyone, env_caller},        {everyone, env_muster},
-    {everyone, env_image},         {callers_of_mpi, env_mpi},
-    {callers_of_mpi, env_horovod}, {everyone, env_shared},
-    {torch_processes, env_torch},  {tensorflow_tasks, env_tensorflow},
-    {openpai_tasks, env_openpai},  {azureml_nodes, env_azureml},
+    {everyone, env_caller},       {everyone, env_muster},        {everyone, env_image},
+    {callers_of_mpi, env_mpi},    {callers_of_mpi, env_horovod}, {everyone, env_shared},
+    {torch_processes, env_torch}, {pytorchjobs, env_pytorchjob}, {tensorflow_tasks, env_tensorflow},
+    {openpai_tasks, env_openpai}, {azureml_nodes, env_azureml},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */

@@ -48,6 +48,7 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
 void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process);

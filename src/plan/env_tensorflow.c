@@ -28,19 +28,68 @@ static const char *type_of(const struct role *role)
     return role->name;
 }
 
+/* HOST:PORT. On a cluster of Kubeflow's the host is the name of the replica's Service. */
+static const char *address_of(struct arena *a, const struct plan *plan, const struct replica *rp)
+{
+    const struct plan_port *port = plan_port(rp, TF_PORT);
+    const char *host = rp->named ? plan_service(a, plan, rp) : NULL;
+
+    return arena_printf(a, "%s:%d", host ? host : plan_reachable(rp), port ? port->numbers[0] : 0);
+}
+
 static void write_addresses(struct json *j, struct arena *a, const struct plan *plan,
                             const struct role *role)
 {
-    const struct replica *first = plan_replica(plan, role, 0);
+    const struct replica *first = role ? plan_replica(plan, role, 0) : NULL;
 
     json_array(j);
-    for (int32_t i = 0; i < role->replicas; i++) {
-        const struct plan_port *port = plan_port(&first[i], TF_PORT);
+    for (int32_t i = 0; first && i < role->replicas; i++)
+        json_str(j, address_of(a, plan, &first[i]));
+    json_end(j);
+}
 
-        json_str(j,
-                 arena_printf(a, "%s:%d", plan_reachable(&first[i]), port ? port->numbers[0] : 0));
+static void write_cluster(struct json *j, struct arena *a, const struct plan *plan)
+{
+    json_object(j);
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        const struct role *role = spec_role(plan->spec, types[i].role);
+
+        if (!role || types[i].outside)
+            continue;
+        json_key(j, types[i].type);
+        write_addresses(j, a, plan, role);
     }
     json_end(j);
+}
+
+/* Workers may come and go: each knows itself and the parameter servers, and these nobody else. */
+static void write_sparse_cluster(struct json *j, struct arena *a, const struct plan *plan,
+                                 const struct replica *rp)
+{
+    const char *type = type_of(rp->role);
+
+    json_object(j);
+    json_key(j, "worker");
+    json_object(j);
+    if (strcmp(type, "worker") == 0)
+        json_kv_str(j, arena_printf(a, "%d", rp->index), address_of(a, plan, rp));
+    json_end(j);
+    json_key(j, "ps");
+    if (strcmp(type, "ps") == 0) {
+        json_array(j);
+        json_str(j, address_of(a, plan, rp));
+        json_end(j);
+    } else {
+        write_addresses(j, a, plan, spec_role(plan->spec, "ps"));
+    }
+    json_end(j);
+}
+
+/* Kubeflow's operator gives none to a job of one replica, which TensorFlow takes for a local one. */
+static bool has_cluster(const struct plan *plan)
+{
+    return !plan->spec->dialect || strcmp(plan->spec->dialect, "kubeflow-tf") != 0 ||
+           plan->n_replicas != 1;
 }
 
 void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process)
@@ -48,25 +97,23 @@ void env_tensorflow(struct env_set *set, const struct plan *plan, const struct p
     const struct replica *rp = &plan->replicas[process->replica];
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     struct json j = JSON_COMPACT(&sb);
+    bool sparse = plan->spec->sparse_cluster;
 
+    if (!has_cluster(plan))
+        return;
     json_object(&j);
     json_key(&j, "cluster");
-    json_object(&j);
-    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-        const struct role *role = spec_role(plan->spec, types[i].role);
-
-        if (!role || types[i].outside)
-            continue;
-        json_key(&j, types[i].type);
-        write_addresses(&j, set->arena, plan, role);
-    }
-    json_end(&j);
+    if (sparse)
+        write_sparse_cluster(&j, set->arena, plan, rp);
+    else
+        write_cluster(&j, set->arena, plan);
     json_key(&j, "task");
     json_object(&j);
     json_kv_str(&j, "type", type_of(rp->role));
     json_kv_int(&j, "index", rp->index);
     json_end(&j);
-    json_kv_str(&j, "environment", "cloud");
+    if (!sparse)
+        json_kv_str(&j, "environment", "cloud");
     json_end(&j);
     env_put(set, "TF_CONFIG", arena_strndup(set->arena, sb.buf, sb.len), ORIGIN_FRAMEWORK, NULL);
 }

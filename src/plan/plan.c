@@ -98,17 +98,27 @@ static const char *host_of_job(struct arena *a, const struct job_spec *spec,
     return arena_printf(a, "%s-%s-%d", spec->name, role->name, index);
 }
 
+/* PyTorchJob and TFJob have a Service for each replica, of the same name. */
+static const char *service_of_replica(struct arena *a, const struct job_spec *spec,
+                                      const char *host)
+{
+    return arena_printf(a, "%s.%s.svc", host, spec->namespace_ ? spec->namespace_ : "default");
+}
+
 /* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. A host's
  * other name is always its replica's, in the role's own spelling. */
 static const struct naming {
     const char *dialect; /* how its id begins */
     const char *(*host)(struct arena *a, const struct job_spec *spec, const struct role *role,
                         int32_t index);
+    const char *(*service)(struct arena *a, const struct job_spec *spec, const char *host);
 } namings[] = {
-    {"t9k-", host_of_job},
-    {"kubeflow-", host_of_job},
-    {"openpai-", host_of_task},
-    {NULL, host_of_role},
+    {"t9k-", host_of_job, NULL},
+    {"kubeflow-pytorch", host_of_job, service_of_replica},
+    {"kubeflow-tf", host_of_job, service_of_replica},
+    {"kubeflow-", host_of_job, NULL},
+    {"openpai-", host_of_task, NULL},
+    {NULL, host_of_role, NULL},
 };
 
 static const struct naming *naming_of(const struct job_spec *spec)
@@ -119,6 +129,13 @@ static const struct naming *naming_of(const struct job_spec *spec)
            !(spec->dialect && !strncmp(n->dialect, spec->dialect, strlen(n->dialect))))
         n++;
     return n;
+}
+
+const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica)
+{
+    const struct naming *n = naming_of(plan->spec);
+
+    return n->service ? n->service(a, plan->spec, replica->host) : NULL;
 }
 
 /* --- replicas and processes --------------------------------------------------------------------- */
@@ -331,10 +348,14 @@ static const char *hosts_text(struct arena *a, const struct plan *plan)
     strbuf_addstr(&sb, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
+        const char *service = plan_service(a, plan, rp);
 
         strbuf_addf(&sb, "%s %s", rp->address, rp->host);
         if (strcmp(rp->host, rp->name) != 0)
             strbuf_addf(&sb, " %s", rp->name);
+        if (service) /* and without and with what DNS would add */
+            strbuf_addf(&sb, " %s %.*s %s.cluster.local", service, (int)(strlen(service) - 4),
+                        service, service);
         strbuf_addch(&sb, '\n');
     }
     return arena_strndup(a, sb.buf, sb.len);

@@ -177,6 +177,10 @@ const struct replica *plan_replica(const struct plan *plan, const struct role *r
  * names do not resolve. For every variable and file that carries a host. */
 const char *plan_reachable(const struct replica *replica);
 
+/* The name by which a cluster's DNS knows the replica, "job-worker-0.default.svc", where the dialect has
+ * one; else NULL. It resolves where host names do. */
+const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica);
+
 /* May a command of the job call mpirun, itself or through horovodrun or deepspeed? */
 bool spec_calls_mpi(const struct job_spec *spec);
 

@@ -1,0 +1,105 @@
+/* env_pytorchjob.c - what Kubeflow's operator gives the pods of a PyTorchJob.
+ *
+ * MASTER_ADDR and RANK are of nodes, for scripts that are started once on each; torchrun reads PET_*
+ * and makes its own of them. A job without a master gets neither, as on a cluster: torchrun finds
+ * the rendezvous by PET_RDZV_ENDPOINT. The operator before v1 knew no torchrun.
+ */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "plan/env.h"
+
+#define RDZV_PORT 23456 /* of a rendezvous elsewhere that the file gives no port for */
+
+static bool is_master(const struct replica *rp)
+{
+    return strcmp(rp->role->name, "master") == 0;
+}
+
+static void put(struct env_set *set, const char *name, const char *value)
+{
+    env_put(set, name, value, ORIGIN_FRAMEWORK, NULL);
+}
+
+static void put_number(struct env_set *set, const char *name, int64_t value)
+{
+    env_putf(set, ORIGIN_FRAMEWORK, name, "%lld", (long long)value);
+}
+
+/* PET_NPROC_PER_NODE: the file's word, unless --nproc or --fit has said another number. */
+static const char *nproc_of(struct arena *a, const struct plan *plan, const struct role *role)
+{
+    return role->slots_kind == SLOTS_NUMBER ? arena_printf(a, "%d", role->slots)
+                                            : plan->spec->nproc;
+}
+
+static void put_master(struct env_set *set, const struct plan *plan, const struct replica *rp,
+                       const struct replica *master)
+{
+    const struct plan_port *port = plan_port(master, "MASTER_PORT");
+    int number = port ? port->numbers[0] : 0, rank = is_master(rp) ? 0 : rp->index + 1;
+    bool old = !plan->spec->nproc;
+
+    put_number(set, "MASTER_PORT", number);
+    put(set, "MASTER_ADDR", old && is_master(rp) ? "localhost" : plan_reachable(master));
+    put_number(set, "WORLD_SIZE",
+               (int64_t)plan->n_replicas *
+                   (rp->role->slots_kind == SLOTS_NUMBER ? rp->role->slots : 1));
+    put_number(set, "RANK", rank);
+    if (old)
+        return;
+    put_number(set, "PET_MASTER_PORT", number);
+    put(set, "PET_MASTER_ADDR", plan_reachable(master));
+    put_number(set, "PET_NODE_RANK", rank);
+}
+
+static const char *joined(struct arena *a, const char *const *texts)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (; *texts; texts++)
+        strbuf_addf(&sb, "%s%s", sb.len ? "," : "", *texts);
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+static void put_elastic(struct env_set *set, const struct plan *plan)
+{
+    const struct elastic_spec *e = plan->spec->elastic;
+    const struct replica *first = plan_replica(plan, spec_role(plan->spec, "worker"), 0);
+    const struct plan_port *port = plan_port(first, "RDZV_PORT");
+
+    if (e->host)
+        env_putf(set, ORIGIN_FRAMEWORK, "PET_RDZV_ENDPOINT", "%s:%d", e->host,
+                 e->port > 0 ? e->port : RDZV_PORT);
+    else
+        env_putf(set, ORIGIN_FRAMEWORK, "PET_RDZV_ENDPOINT", "%s:%d", plan_reachable(first),
+                 port ? port->numbers[0] : 0);
+    put(set, "PET_RDZV_BACKEND", e->backend);
+    env_putf(set, ORIGIN_FRAMEWORK, "PET_NNODES", "%d:%d", e->min_replicas, e->max_replicas);
+    if (e->max_restarts >= 0)
+        put_number(set, "PET_MAX_RESTARTS", e->max_restarts);
+    if (e->id)
+        put(set, "PET_RDZV_ID", e->id);
+    if (e->conf)
+        put(set, "PET_RDZV_CONF", joined(set->arena, e->conf));
+    if (e->standalone)
+        put(set, "PET_STANDALONE", "");
+}
+
+void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct process *process)
+{
+    const struct replica *rp = &plan->replicas[process->replica];
+    const struct role *master = spec_role(plan->spec, "master");
+    bool old = !plan->spec->nproc;
+
+    put(set, "PYTHONUNBUFFERED", old ? "0" : "1");
+    if (master)
+        put_master(set, plan, rp, plan_replica(plan, master, 0));
+    if (old)
+        return;
+    put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
+    if (plan->spec->elastic)
+        put_elastic(set, plan);
+    else
+        put_number(set, "PET_NNODES", plan->n_replicas);
+}
