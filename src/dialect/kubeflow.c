@@ -384,6 +384,16 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
     return roles;
 }
 
+void kubeflow_leave_alone(const struct job_spec *out, struct role *const of[KUBEFLOW_TYPES])
+{
+    static const enum kubeflow_type types[] = {KUBEFLOW_MASTER, KUBEFLOW_CHIEF, KUBEFLOW_WORKER};
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        if (of[types[i]])
+            of[types[i]]->ends_alone = out->clean_up == CLEAN_UP_NONE;
+    }
+}
+
 /* --- names ---------------------------------------------------------------------------------- */
 
 void kubeflow_check_name(const struct binder *b, const struct job_spec *out)

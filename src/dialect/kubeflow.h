@@ -130,6 +130,10 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
                                   const struct kubeflow_kind *kind, struct job_spec *out,
                                   const enum kubeflow_type **ret_order);
 
+/* Without a cleanPodPolicy that deletes them, workers whose job has succeeded run to their end. Those
+ * that serve others never would. of: the roles by type, or NULL. */
+void kubeflow_leave_alone(const struct job_spec *out, struct role *const of[KUBEFLOW_TYPES]);
+
 /* Promises a port to each replica of the role under the label. Its usual number is the one that the
  * container has under the kind's name for it. Returns the request, for the caller to change. */
 struct port_request *kubeflow_add_port(const struct binder *b, const struct kubeflow_kind *kind,

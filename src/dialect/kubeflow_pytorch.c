@@ -303,6 +303,7 @@ static void lower_completion(struct lowering *l)
         master->min_succeeded = master->replicas;
     else if (worker)
         worker->min_succeeded = l->out->elastic ? 1 : worker->replicas;
+    kubeflow_leave_alone(l->out, l->of);
 }
 
 static void lower_spec(struct lowering *l)

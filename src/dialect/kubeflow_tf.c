@@ -107,6 +107,7 @@ static void lower_completion(struct lowering *l)
         worker->min_succeeded = worker->replicas;
     else if (worker)
         worker->first_decides = true;
+    kubeflow_leave_alone(l->out, l->of);
     if (chief && all)
         diag_at(l->b.ds, node_get(l->in->at, "successPolicy"), "W0344", NULL,
                 "`successPolicy` has no effect: the %s decides when the job has succeeded",

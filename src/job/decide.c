@@ -144,12 +144,22 @@ static bool due(ns_t deadline, ns_t now)
     return deadline != 0 && now >= deadline;
 }
 
-static enum stop_reason stop_wanted(const struct job *job, const struct live *live, ns_t now)
+/* A job has succeeded by the end of some replicas. Those that end by themselves (workers of a PyTorchJob
+ * whose master was the quicker one) are given the grace period to do so; 0 = there are none. */
+static ns_t linger_deadline(const struct job *job, const struct trigger *t)
 {
-    struct trigger t = job_trigger(job);
+    for (uint32_t i = 0; t->outcome == OUTCOME_SUCCEEDED && i < job->plan->n_processes; i++) {
+        enum proc_state s = job->procs[i].state;
+        if ((s == PROC_STARTING || s == PROC_RUNNING) &&
+            job->plan->replicas[job->plan->processes[i].replica].role->ends_alone)
+            return t->at + job->rules.grace_ms * NS_PER_MS;
+    }
+    return 0;
+}
 
-    if (t.outcome != OUTCOME_NONE)
-        return t.outcome == OUTCOME_FAILED ? STOP_FAILURE : STOP_COMPLETED;
+/* Why what still runs is to be stopped, whatever its endings say. */
+static enum stop_reason other_reason(const struct job *job, const struct live *live, ns_t now)
+{
     if (job->cancel_signal)
         return STOP_CANCEL;
     if (due(job_deadline(job), now))
@@ -163,6 +173,18 @@ static enum stop_reason stop_wanted(const struct job *job, const struct live *li
     if (due(stall_deadline(job), now))
         return STOP_STALLED;
     return STOP_NONE;
+}
+
+static enum stop_reason stop_wanted(const struct job *job, const struct trigger *t,
+                                    const struct live *live, ns_t now)
+{
+    enum stop_reason other = other_reason(job, live, now);
+
+    if (t->outcome == OUTCOME_NONE)
+        return other;
+    if (t->outcome == OUTCOME_FAILED)
+        return STOP_FAILURE;
+    return other == STOP_NONE && now < linger_deadline(job, t) ? STOP_NONE : STOP_COMPLETED;
 }
 
 static bool all_ended(const struct job *job, const struct live *live)
@@ -225,17 +247,18 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
         return;
     }
     if (job->stop == STOP_NONE) {
+        struct trigger t = job_trigger(job);
         struct event stop = {
             .type = over ? EVENT_KILL : EVENT_STOP,
             .at = now,
-            .stop = over ? STOP_FINISHED : stop_wanted(job, &live, now),
+            .stop = over ? STOP_FINISHED : stop_wanted(job, &t, &live, now),
             .stop_replica = -1,
         };
         if (stop.stop == STOP_NOT_READY)
             stop.stop_replica = live.not_up;
         if (stop.stop != STOP_NONE) {
             events_add(out, &stop);
-        } else {
+        } else if (t.outcome == OUTCOME_NONE) { /* else nothing begins any more */
             decide_starts(job, &live, now, out);
             decide_restarts(job, &live, now, out);
         }
@@ -260,11 +283,14 @@ ns_t job_wake(const struct job *job)
         return stop_deadline(job);
 
     struct live live = count_live(job);
+    struct trigger t = job_trigger(job);
     ns_t at = earlier(gate_deadline(job, &live), stall_deadline(job));
     at = earlier(at, job_deadline(job));
+    at = earlier(at, linger_deadline(job, &t));
     if (!job->begun)
         at = earlier(at, job->begin_at);
-    for (uint32_t i = 0; job->n_backoff > 0 && i < job->plan->n_processes; i++)
+    for (uint32_t i = 0;
+         t.outcome == OUTCOME_NONE && job->n_backoff > 0 && i < job->plan->n_processes; i++)
         if (job->procs[i].state == PROC_BACKOFF)
             at = earlier(at, restart_time(job, &live, i));
     return at;

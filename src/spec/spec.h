@@ -158,6 +158,8 @@ struct role {
     int32_t min_succeeded; /* so many succeeded: the job succeeds; 0 or -1 = no such rule */
     bool first_decides; /* the success of its replica 0 alone is the job's (min_succeeded is 0) */
 
+    bool ends_alone; /* when the job has succeeded it is left alone for the grace period */
+
     const char *workdir; /* as the file says, or NULL */
     const struct node *workdir_at;
     const char *image; /* or NULL */

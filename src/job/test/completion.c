@@ -158,6 +158,56 @@ static void test_grace(void)
     stage_free(&st);
 }
 
+/* Who ends by itself is left alone at first, and nothing begins any more. */
+static void test_left_alone(void)
+{
+    struct stage st;
+
+    stage_cast(&st, "master 1 0 1, worker 2 0 0, ps 1 0 0", "kubeflow-pytorch");
+    st.roles[1].ends_alone = true;
+    st.roles[1].restart = RESTART_ON_FAILURE;
+    st.roles[1].restart_limit = 3;
+    stage_begin(&st);
+    struct observation o = stage_word(&st, "master-0=0@2");
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 2 * NS_PER_S);
+    is_str(st.decisions, "ssss", "the master has succeeded: the workers may end by themselves");
+    is_int(job_wake(st.job), 12 * NS_PER_S, "they have the grace period for it");
+    o = stage_word(&st, "worker-0=1@3");
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 3 * NS_PER_S);
+    is_str(st.decisions, "ssss", "one that fails then is not started again");
+    is_int(job_wake(st.job), 12 * NS_PER_S, "nor waited for");
+    o = stage_word(&st, "worker-1=0@4");
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 4 * NS_PER_S);
+    is_str(st.decisions, "ssssT", "none is left: who serves others is stopped");
+    stage_play(&st, "down@5");
+    is_int(st.job->phase, JOB_ENDED, "the end");
+    is_int(st.job->exit_code, 0, "succeeded");
+    is_int(job_replica(st.job, 2).outcome, OUTCOME_SUCCEEDED, "the worker was not stopped");
+    stage_free(&st);
+
+    stage_cast(&st, "master 1 0 1, worker 1 0 0", "kubeflow-pytorch");
+    st.roles[1].ends_alone = true;
+    stage_begin(&st);
+    o = stage_word(&st, "master-0=0@2");
+    (void)stage_report(&st, &o);
+    stage_decide(&st, 11 * NS_PER_S);
+    is_str(st.decisions, "ss", "not yet");
+    stage_decide(&st, 12 * NS_PER_S);
+    is_str(st.decisions, "ssT", "one that does not end is stopped after the grace period");
+    stage_free(&st);
+
+    stage_cast(&st, "master 1 0 1, worker 1 0 0", "kubeflow-pytorch");
+    st.roles[1].ends_alone = true;
+    stage_begin(&st);
+    stage_play(&st, "master-0=0@2 cancel@3");
+    is_str(outcome_name(st.job->outcome), "succeeded", "a cancel stops it, and changes nothing");
+    is_int(st.job->stop, STOP_COMPLETED, "by its rule");
+    stage_free(&st);
+}
+
 /* --- the gate of a gang ------------------------------------------------------------------------ */
 
 static size_t opened(struct stage *st, uint32_t replica)
@@ -245,6 +295,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         check_row(i);
     test_grace();
+    test_left_alone();
     test_gate();
     test_gate_exceptions();
     return tap_done();
