@@ -353,6 +353,15 @@ static void lower_role(const struct binder *b, const struct kubeflow_replica *in
     kubeflow_lower_command(b->a, c, role);
 }
 
+static bool has_values(const struct node *map)
+{
+    for (size_t i = 0; i < map->n; i++) {
+        if (map->pairs[i].value->type != NODE_NULL)
+            return true;
+    }
+    return false;
+}
+
 struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_replicas *r,
                                   const struct kubeflow_kind *kind, struct job_spec *out,
                                   const enum kubeflow_type **ret_order)
@@ -361,7 +370,7 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
     size_t n = kubeflow_order(b, r, order);
     struct role *roles = ARENA_ARRAY(b->a, struct role, n);
 
-    if (n == 0)
+    if (n == 0 && !has_values(r->at)) /* else those have been refused */
         diag_at(b->ds, node_label(r->at), "E0104", NULL, "there is no replica spec in `%s`",
                 r->at->parent_key);
     for (size_t i = 0; i < n; i++) {

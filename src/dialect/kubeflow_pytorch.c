@@ -190,6 +190,12 @@ static const char *const *conf_texts(struct arena *a, const struct elastic *in)
     return n ? texts : NULL;
 }
 
+/* Where one of the two numbers stands, or the policy that it follows from. */
+static const struct node *said_at(const struct elastic_spec *e, const char *key)
+{
+    return node_absent(e->at, key) ? node_label(e->at) : node_get(e->at, key);
+}
+
 /* torchrun waits for the first number of nodes, and takes no more than the second. */
 static void check_range(struct lowering *l, const struct elastic_spec *e)
 {
@@ -197,14 +203,14 @@ static void check_range(struct lowering *l, const struct elastic_spec *e)
     int32_t nodes = worker->replicas + (l->of[KUBEFLOW_MASTER] ? 1 : 0);
 
     if (e->min_replicas > e->max_replicas)
-        diag_at(l->b.ds, node_get(e->at, "minReplicas"), "E0341", NULL,
+        diag_at(l->b.ds, said_at(e, "minReplicas"), "E0341", NULL,
                 "`minReplicas` is %d, above `maxReplicas`, which is %d", e->min_replicas,
                 e->max_replicas);
     else if (nodes < e->min_replicas)
-        diag_at(l->b.ds, node_get(e->at, "minReplicas"), "W0343", "lower it, or raise `replicas`",
+        diag_at(l->b.ds, said_at(e, "minReplicas"), "W0343", "lower it, or raise `replicas`",
                 "torchrun waits for %d nodes, and there are %d", e->min_replicas, nodes);
     else if (nodes > e->max_replicas)
-        diag_at(l->b.ds, node_get(e->at, "maxReplicas"), "W0343", "raise it, or lower `replicas`",
+        diag_at(l->b.ds, said_at(e, "maxReplicas"), "W0343", "raise it, or lower `replicas`",
                 "torchrun takes %d nodes, and there are %d", e->max_replicas, nodes);
 }
 

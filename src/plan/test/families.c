@@ -84,9 +84,168 @@ static void test_evaluator(void)
     s.roles[1].name = "chief";
     s.spec.n_roles = 2;
     is_str(seed_env(&s, 0, "TF_CONFIG"),
-           "{\"cluster\":{\"chief\":[\"job-chief-0:20001\"]},"
+           "{\"cluster\":{\"chief\":[\"job-chief-0.default.svc:20001\"]},"
            "\"task\":{\"type\":\"evaluator\",\"index\":0},\"environment\":\"cloud\"} (framework)",
            "an evaluator is a task outside of the cluster");
+    arena_free(s.arena);
+}
+
+/* --- Kubeflow ----------------------------------------------------------------------------------- */
+
+static const struct port_request rdzv_port = {
+    .label = "RDZV_PORT", .count = 1, .usual = 23456, .first_only = true};
+
+/* A master, beside it or alone workers; nproc is NULL in the old form. */
+static void seed_pytorchjob(struct seed *s, const char *nproc, bool master)
+{
+    struct role *worker = &s->roles[master ? 1 : 0];
+
+    seed_other(s, "kubeflow-pytorch", FRAMEWORK_PYTORCH, "python train.py");
+    s->spec.nproc = nproc;
+    s->spec.n_roles = master ? 2 : 1;
+    if (master)
+        s->roles[0] = (struct role){.name = "master",
+                                    .replicas = 1,
+                                    .slots = 1,
+                                    .shell = "python train.py",
+                                    .ports = &master_port,
+                                    .n_ports = 1,
+                                    .res = RESOURCES_UNSET};
+    worker->replicas = 3;
+    for (size_t i = 0; i < 2; i++) {
+        s->roles[i].slots_kind = nproc ? SLOTS_AUTO : SLOTS_NUMBER;
+        s->roles[i].own_slots = nproc;
+    }
+}
+
+/* All that torch and torchrun read, as one line. */
+static const char *torch_env(struct seed *s, uint32_t process)
+{
+    static const char *const names[] = {
+        "MASTER_ADDR",      "MASTER_PORT",      "WORLD_SIZE",         "RANK",
+        "LOCAL_RANK",       "PYTHONUNBUFFERED", "PET_MASTER_ADDR",    "PET_MASTER_PORT",
+        "PET_NODE_RANK",    "PET_NNODES",       "PET_NPROC_PER_NODE", "PET_RDZV_ENDPOINT",
+        "PET_RDZV_BACKEND", "PET_RDZV_ID",      "PET_RDZV_CONF",      "PET_MAX_RESTARTS",
+        "PET_STANDALONE"};
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = seed_env(s, process, names[i]);
+
+        if (value)
+            strbuf_addf(&sb, "%s%s=%.*s", sb.len ? " " : "", names[i], (int)strcspn(value, " "),
+                        value);
+    }
+    return arena_strndup(s->arena, sb.buf, sb.len);
+}
+
+static void test_pytorchjob(void)
+{
+    struct seed s;
+
+    seed_pytorchjob(&s, "auto", true);
+    is_str(torch_env(&s, 0),
+           "MASTER_ADDR=job-master-0 MASTER_PORT=20000 WORLD_SIZE=4 RANK=0 PYTHONUNBUFFERED=1 "
+           "PET_MASTER_ADDR=job-master-0 PET_MASTER_PORT=20000 PET_NODE_RANK=0 PET_NNODES=4 "
+           "PET_NPROC_PER_NODE=auto",
+           "kubeflow 3.2: the master of a PyTorchJob");
+    has(torch_env(&s, 3), "RANK=3", "kubeflow 3.2: workers count from 1");
+    has(torch_env(&s, 3), "PET_NODE_RANK=3", "kubeflow 3.2: also as nodes");
+    for (size_t i = 0; i < 2; i++) {
+        s.roles[i].slots_kind = SLOTS_NUMBER;
+        s.roles[i].slots = 2;
+    }
+    has(torch_env(&s, 1), "WORLD_SIZE=8 RANK=1",
+        "kubeflow 3.2: ranks of nodes, a world of processes");
+    has(torch_env(&s, 1), "PET_NPROC_PER_NODE=2", "kubeflow 3.2: nprocPerNode");
+    is_int(seed_plan(&s)->n_processes, 4, "torchrun starts the others");
+    is_str(seed_plan(&s)->processes[1].log, "worker-0.log", "so there is one log for each node");
+    has(seed_plan(&s)->hosts_file,
+        "127.1.0.2 job-worker-0 worker-0 job-worker-0.default.svc job-worker-0.default "
+        "job-worker-0.default.svc.cluster.local\n",
+        "kubeflow 3.1: replicas have the names of their Services");
+    s.facts.isolation = "none";
+    has(torch_env(&s, 1), "MASTER_ADDR=127.1.0.1", "an address where names do not resolve");
+    arena_free(s.arena);
+
+    seed_pytorchjob(&s, NULL, true);
+    is_str(torch_env(&s, 0),
+           "MASTER_ADDR=localhost MASTER_PORT=20000 WORLD_SIZE=4 RANK=0 PYTHONUNBUFFERED=0",
+           "kubeflow 3.2: the old operator");
+    has(torch_env(&s, 1), "MASTER_ADDR=job-master-0", "kubeflow 3.2: and its workers");
+    arena_free(s.arena);
+
+    seed_pytorchjob(&s, "auto", false);
+    is_str(torch_env(&s, 1), "PYTHONUNBUFFERED=1 PET_NNODES=3 PET_NPROC_PER_NODE=auto",
+           "kubeflow 3.2: no master, no rank");
+    arena_free(s.arena);
+}
+
+static void test_elastic(void)
+{
+    static const char *const conf[] = {"timeout=60", "x=y", NULL};
+    struct elastic_spec e = {
+        .min_replicas = 1, .max_replicas = 4, .max_restarts = -1, .port = -1, .backend = "c10d"};
+    struct seed s;
+
+    seed_pytorchjob(&s, "auto", false);
+    s.spec.elastic = &e;
+    s.roles[0].ports = &rdzv_port;
+    s.roles[0].n_ports = 1;
+    is_str(torch_env(&s, 1),
+           "PYTHONUNBUFFERED=1 PET_NNODES=1:4 PET_NPROC_PER_NODE=auto "
+           "PET_RDZV_ENDPOINT=job-worker-0:20000 PET_RDZV_BACKEND=c10d",
+           "kubeflow 3.2: an elastic job meets at worker 0");
+    e = (struct elastic_spec){.min_replicas = 2,
+                              .max_replicas = 3,
+                              .max_restarts = 100,
+                              .port = 2379,
+                              .backend = "etcd",
+                              .host = "etcd",
+                              .id = "id",
+                              .conf = conf,
+                              .standalone = true};
+    s.roles[0].n_ports = 0;
+    is_str(torch_env(&s, 1),
+           "PYTHONUNBUFFERED=1 PET_NNODES=2:3 PET_NPROC_PER_NODE=auto "
+           "PET_RDZV_ENDPOINT=etcd:2379 PET_RDZV_BACKEND=etcd PET_RDZV_ID=id "
+           "PET_RDZV_CONF=timeout=60,x=y PET_MAX_RESTARTS=100 PET_STANDALONE=",
+           "kubeflow 3.2: all that elasticPolicy says");
+    arena_free(s.arena);
+}
+
+static void test_tfjob(void)
+{
+    struct seed s;
+
+    seed_other(&s, "kubeflow-tf", FRAMEWORK_TENSORFLOW, "python train.py");
+    s.spec.namespace_ = "ns3";
+    s.roles[0].ports = s.roles[1].ports = &tf_port;
+    s.roles[0].n_ports = s.roles[1].n_ports = 1;
+    s.roles[1].name = "ps";
+    s.spec.n_roles = 2;
+    is_str(seed_env(&s, 1, "TF_CONFIG"),
+           "{\"cluster\":{\"ps\":[\"job-ps-0.ns3.svc:20002\",\"job-ps-1.ns3.svc:20003\"],"
+           "\"worker\":[\"job-worker-0.ns3.svc:20000\",\"job-worker-1.ns3.svc:20001\"]},"
+           "\"task\":{\"type\":\"worker\",\"index\":1},\"environment\":\"cloud\"} (framework)",
+           "kubeflow 3.3: TF_CONFIG has the names of Services");
+    s.spec.sparse_cluster = true;
+    is_str(seed_env(&s, 1, "TF_CONFIG"),
+           "{\"cluster\":{\"worker\":{\"1\":\"job-worker-1.ns3.svc:20001\"},"
+           "\"ps\":[\"job-ps-0.ns3.svc:20002\",\"job-ps-1.ns3.svc:20003\"]},"
+           "\"task\":{\"type\":\"worker\",\"index\":1}} (framework)",
+           "kubeflow 3.3: a dynamic worker knows itself and the servers");
+    is_str(seed_env(&s, 3, "TF_CONFIG"),
+           "{\"cluster\":{\"worker\":{},\"ps\":[\"job-ps-1.ns3.svc:20003\"]},"
+           "\"task\":{\"type\":\"ps\",\"index\":1}} (framework)",
+           "kubeflow 3.3: a server only itself");
+    s.spec.sparse_cluster = false;
+    s.facts.isolation = "none";
+    has(seed_env(&s, 1, "TF_CONFIG"), "\"ps\":[\"127.1.0.3:20002\"",
+        "addresses where names do not resolve");
+    s.spec.n_roles = 1;
+    s.roles[0].replicas = 1;
+    is_str(seed_env(&s, 0, "TF_CONFIG"), NULL, "kubeflow 3.3: none for a single replica");
     arena_free(s.arena);
 }
 
@@ -223,6 +382,9 @@ int main(void)
     test_torch();
     test_tensorflow();
     test_evaluator();
+    test_pytorchjob();
+    test_elastic();
+    test_tfjob();
     test_azureml();
     test_mpi_called();
     test_mpi_in_tasks();
