@@ -168,8 +168,8 @@ struct role {
     struct resources res;
     int32_t grace_s; /* terminationGracePeriodSeconds, -1 = not said */
     enum restart_policy restart;
-    int32_t restart_limit; /* so many restarts; RESTART_BY_CLASS: as retry_policy.max; -1 = no limit
-                            * of its own: the job's restart_budget counts */
+    int32_t restart_limit; /* so many restarts of a process, -1 = the role itself names no number;
+                              RESTART_BY_CLASS: as retry_policy.max */
     const struct node *template_at; /* the residual pod template, verbatim; NULL if there is none */
     const struct node *replicas_at; /* for messages, or NULL */
     const struct env_entry *env_from; /* whole secrets and config maps: name is the prefix or "" */
