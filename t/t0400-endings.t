@@ -97,6 +97,24 @@ YAML
     [ "$mpi" = - ] || printf '    failsAfter: %s\n    succeedsAfter: %s\n' "${mpi%/*}" "${mpi#*/}"
 }
 
+write_torch() # COMMAND: a PyTorchJob of a master and two workers
+{
+    pod="restartPolicy: $policy, template: {spec: {containers: [{name: pytorch, image: none, command: [sh, -c, $(json_list "$1" | tr -d '[]')]}]}}"
+    cat <<YAML
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: ending}
+spec:
+  runPolicy: {${backoff:+backoffLimit: $backoff}}
+  pytorchReplicaSpecs: {Master: {$pod}, Worker: {replicas: 2, $pod}}
+YAML
+}
+
+write_tf() # COMMAND: a TFJob of a parameter server and two workers
+{
+    write_torch "$1" | sed 's/PyTorchJob/TFJob/; s/pytorchReplicaSpecs: {Master/tfReplicaSpecs: {PS/; s/name: pytorch/name: tensorflow/g'
+}
+
 up() # all four have said so
 {
     [ "$(grep -c '\] up' "$out")" -ge 4 ]
@@ -160,7 +178,7 @@ compare()
 
 run_row()
 {
-    limit='' fault='' home='' form='' retry='' deadline='' backoff='' options=''
+    limit='' fault='' home='' form='' retry='' deadline='' backoff='' policy=Never options=''
     for word in $words; do
         case $word in
         limit=*) limit=${word#*=} ;;
@@ -169,6 +187,7 @@ run_row()
         retry=*) retry=${word#*=} ;;
         deadline=*) deadline=${word#*=} ;;
         backoff=*) backoff=${word#*=} ;;
+        policy=*) policy=${word#*=} ;;
         form=* | file=*) form=${word#*=} ;;
         -) ;;
         *) options="$options $word" ;;
@@ -192,6 +211,8 @@ run_row()
     gang) write_gang "$command" >job.yaml ;;
     kubeflow) write_kubeflow "$command" >job.yaml ;;
     native) write_native "$command" >job.yaml ;;
+    torch) write_torch "$command" >job.yaml ;;
+    tf) write_tf "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage

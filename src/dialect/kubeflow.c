@@ -407,7 +407,11 @@ void kubeflow_leave_alone(const struct job_spec *out, struct role *const of[KUBE
 
 void kubeflow_check_name(const struct binder *b, const struct job_spec *out)
 {
-    if (out->name && out->name[0] >= '0' && out->name[0] <= '9')
+    static const char label[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+    /* what else is wrong with a name is told for every dialect */
+    if (out->name && out->name[0] >= '0' && out->name[0] <= '9' &&
+        out->name[strspn(out->name, label)] == '\0')
         diag_at(b->ds, out->name_at, "E0201", "begin with a letter",
                 "the name \"%.80s\" begins with a digit, which the name of a Service cannot",
                 out->name);
