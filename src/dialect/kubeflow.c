@@ -24,19 +24,18 @@ static const struct bind_table scheduling_table =
 static const struct bind_table scheduling_lenient_table =
     BIND_TABLE_LENIENT("schedulingPolicy", struct kubeflow_scheduling, scheduling_fields);
 
-#define POLICY(member) .offset = offsetof(struct kubeflow_run_policy, member)
-#define SECONDS(name, member) KUBEFLOW_SECONDS(name, struct kubeflow_run_policy, member)
 #define RUN_POLICY_ROWS(scheduling_rows)                                                           \
-    {.key = "cleanPodPolicy", .kind = BIND_STRING, POLICY(clean_pods)},                            \
-        SECONDS("ttlSecondsAfterFinished", ttl), SECONDS("activeDeadlineSeconds", deadline),       \
-        SECONDS("backoffLimit", backoff_limit),                                                    \
+    {.key = "cleanPodPolicy", .kind = BIND_STRING, .offset = KUBEFLOW_POLICY(clean_pods)},         \
+        KUBEFLOW_NUMBER("ttlSecondsAfterFinished", KUBEFLOW_POLICY(ttl)),                          \
+        KUBEFLOW_NUMBER("activeDeadlineSeconds", KUBEFLOW_POLICY(deadline)),                       \
+        KUBEFLOW_NUMBER("backoffLimit", KUBEFLOW_POLICY(backoff_limit)),                           \
         {.key = "schedulingPolicy",                                                                \
          .kind = BIND_STRUCT,                                                                      \
          .table = (scheduling_rows),                                                               \
-         POLICY(scheduling)},                                                                      \
-        {.key = "suspend", .kind = BIND_BOOL, POLICY(suspend)},                                    \
+         .offset = KUBEFLOW_POLICY(scheduling)},                                                   \
+        {.key = "suspend", .kind = BIND_BOOL, .offset = KUBEFLOW_POLICY(suspend)},                 \
     {                                                                                              \
-        .key = "managedBy", .kind = BIND_STRING, POLICY(managed_by)                                \
+        .key = "managedBy", .kind = BIND_STRING, .offset = KUBEFLOW_POLICY(managed_by)             \
     }
 
 static const struct bind_field run_policy_fields[] = {RUN_POLICY_ROWS(&scheduling_table)};
@@ -218,7 +217,7 @@ const struct pod_container *kubeflow_container(const struct binder *b,
                                                const struct kubeflow_replica *r, const char *name)
 {
     const struct pod_template *t = r->template_;
-    const struct pod_container *c;
+    const struct pod_container *first, *c;
     const char *hint = NULL;
 
     if (!t) {
@@ -231,15 +230,16 @@ const struct pod_container *kubeflow_container(const struct binder *b,
             bind_missing(b, t->at, "template", "spec", NULL);
         return NULL;
     }
-    if (t->spec->containers.n == 0)
+    first = t->spec->containers.v;
+    if (!first || t->spec->containers.n == 0)
         return NULL;
-    c = name ? pod_find_container(t, name) : t->spec->containers.v;
+    c = name ? pod_find_container(t, name) : first;
     if (c && !c->image && node_absent(c->at, "image"))
         bind_missing(b, c->at, "a container", "image", NULL);
     if (c || !all_named(t->spec))
         return c;
     if (t->spec->containers.n == 1)
-        hint = arena_printf(b->a, "rename `%s` to `%s`", t->spec->containers.v[0].name, name);
+        hint = arena_printf(b->a, "rename `%s` to `%s`", first->name, name);
     diag_at(b->ds, node_key(t->spec->at, "containers"), "E0212", hint, "no container is named `%s`",
             name);
     return NULL;

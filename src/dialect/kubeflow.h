@@ -32,18 +32,22 @@ struct kubeflow_run_policy { /* numbers are -1 if absent */
 
 extern const struct bind_table kubeflow_run_policy_table, kubeflow_run_policy_lenient_table;
 
-#define KUBEFLOW_SECONDS(name, type, member)                                                       \
+/* A row of a table for a number that may be absent, at this place of the structure. */
+#define KUBEFLOW_NUMBER(name, place)                                                               \
     {                                                                                              \
-        .key = (name), .kind = BIND_INT, .max = INT32_MAX, .def = -1,                              \
-        .offset = offsetof(type, member)                                                           \
+        .key = (name), .kind = BIND_INT, .max = INT32_MAX, .def = -1, .offset = (place)            \
     }
+#define KUBEFLOW_POLICY(member) offsetof(struct kubeflow_run_policy, member)
 /* Rows for the policies that old kinds have beside their replicas; member is a struct
  * kubeflow_run_policy in the structure. */
 #define KUBEFLOW_OLD_POLICIES(type, member)                                                        \
-    {.key = "cleanPodPolicy", .kind = BIND_STRING, .offset = offsetof(type, member.clean_pods)},   \
-        KUBEFLOW_SECONDS("ttlSecondsAfterFinished", type, member.ttl),                             \
-        KUBEFLOW_SECONDS("activeDeadlineSeconds", type, member.deadline),                          \
-        KUBEFLOW_SECONDS("backoffLimit", type, member.backoff_limit)
+    {.key = "cleanPodPolicy",                                                                      \
+     .kind = BIND_STRING,                                                                          \
+     .offset = offsetof(type, member) + KUBEFLOW_POLICY(clean_pods)},                              \
+        KUBEFLOW_NUMBER("ttlSecondsAfterFinished", offsetof(type, member) + KUBEFLOW_POLICY(ttl)), \
+        KUBEFLOW_NUMBER("activeDeadlineSeconds",                                                   \
+                        offsetof(type, member) + KUBEFLOW_POLICY(deadline)),                       \
+        KUBEFLOW_NUMBER("backoffLimit", offsetof(type, member) + KUBEFLOW_POLICY(backoff_limit))
 
 struct kubeflow_replica { /* replicas: -1 if absent */
     const struct node *at;
