@@ -372,6 +372,36 @@ static void apply(struct counting *c, size_t i)
     role->slots_kind = SLOTS_NUMBER;
 }
 
+static int32_t nodes_of(const struct job_spec *spec)
+{
+    int32_t n = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        n += spec->roles[i].replicas;
+    return n;
+}
+
+/* torchrun would wait for nodes that are not there any more, or turn new ones away. */
+static void follow_elastic(struct adjuster *x)
+{
+    const struct elastic_spec *old = x->spec->elastic;
+    int32_t nodes = nodes_of(x->spec);
+    struct elastic_spec *e;
+
+    if (!old || nodes == nodes_of(x->before) ||
+        (old->min_replicas <= nodes && nodes <= old->max_replicas))
+        return;
+    e = ARENA_NEW(x->a, struct elastic_spec);
+    *e = *old;
+    if (e->min_replicas > nodes)
+        e->min_replicas = nodes;
+    if (e->max_replicas < nodes)
+        e->max_replicas = nodes;
+    x->spec->elastic = e;
+    change_add(x, SEV_NOTE, "elasticPolicy: %d to %d nodes instead of %d to %d", e->min_replicas,
+               e->max_replicas, old->min_replicas, old->max_replicas);
+}
+
 int adjust_counts(struct adjuster *x, struct err *e)
 {
     struct counting c = {.x = x,
@@ -392,6 +422,7 @@ int adjust_counts(struct adjuster *x, struct err *e)
         fit(&c);
     for (size_t i = 0; i < c.n; i++)
         apply(&c, i);
+    follow_elastic(x);
     for (size_t i = 0; i < c.n; i++)
         renumber_role(&c, &x->roles[i]);
     if (x->mpi) {

@@ -174,6 +174,26 @@ static void test_mpi(void)
        "the spec itself is as it was");
 }
 
+static void test_elastic(void)
+{
+    const struct role workers[] = {role_of("worker", ROLE_PLAIN, 4, 1, "torchrun t")};
+    struct elastic_spec elastic = {.min_replicas = 3, .max_replicas = 4};
+    struct job_spec spec = job_of(workers, 1);
+
+    spec.elastic = &elastic;
+    is_str(adjusted(&spec, ADJ(.scale = LIST("worker=2"))),
+           "worker 2x1 {torchrun t}\nnote: worker: 2 replicas instead of 4 (--scale)\n"
+           "note: elasticPolicy: 2 to 4 nodes instead of 3 to 4",
+           "torchrun does not wait for nodes that are left out");
+    is_str(adjusted(&spec, ADJ(.scale = LIST("worker=6"))),
+           "worker 6x1 {torchrun t}\nnote: worker: 6 replicas instead of 4 (--scale)\n"
+           "note: elasticPolicy: 3 to 6 nodes instead of 3 to 4",
+           "nor turns away those that are added");
+    is_str(adjusted(&spec, ADJ(.scale = LIST("worker=3"))),
+           "worker 3x1 {torchrun t}\nnote: worker: 3 replicas instead of 4 (--scale)",
+           "within its bounds nothing changes");
+}
+
 static void test_unseen(void)
 {
     static const struct {
@@ -409,6 +429,7 @@ int main(void)
     test_fit_counts();
     test_fit_property();
     test_mpi();
+    test_elastic();
     test_unseen();
     test_composed();
     test_torch();
