@@ -10,6 +10,7 @@ document that is answered wrongly.
 """
 import copy
 import json
+import re
 import subprocess
 import sys
 
@@ -45,6 +46,8 @@ def strict_places(schema, root, node, path=()):
         for key, value in node.items():
             other = schema.get('additionalProperties')
             inner = schema.get('properties', {}).get(key, other if isinstance(other, dict) else {})
+            for pattern, named in schema.get('patternProperties', {}).items():
+                inner = named if re.search(pattern, key) else inner
             yield from strict_places(inner, root, value, path + (key,))
     if isinstance(node, list):
         for i, value in enumerate(node):

@@ -13,7 +13,10 @@
     }
 
 static const struct bind_field scheduling_fields[] = {
-    {.key = "queue", .kind = BIND_STRING, AT(kubeflow_scheduling, queue)},
+    {.key = "queue",
+     .kind = BIND_STRING,
+     AT(kubeflow_scheduling, queue),
+     .doc = "The queue that the job waits in."},
     NOTED("minAvailable"),
     NOTED("minResources"),
     NOTED("priorityClass"),
@@ -24,18 +27,18 @@ static const struct bind_table scheduling_table =
 static const struct bind_table scheduling_lenient_table =
     BIND_TABLE_LENIENT("schedulingPolicy", struct kubeflow_scheduling, scheduling_fields);
 
+#define POLICY(member) .offset = offsetof(struct kubeflow_run_policy, member)
 #define RUN_POLICY_ROWS(scheduling_rows)                                                           \
-    {.key = "cleanPodPolicy", .kind = BIND_STRING, .offset = KUBEFLOW_POLICY(clean_pods)},         \
-        KUBEFLOW_NUMBER("ttlSecondsAfterFinished", KUBEFLOW_POLICY(ttl)),                          \
-        KUBEFLOW_NUMBER("activeDeadlineSeconds", KUBEFLOW_POLICY(deadline)),                       \
-        KUBEFLOW_NUMBER("backoffLimit", KUBEFLOW_POLICY(backoff_limit)),                           \
+    KUBEFLOW_POLICIES(0),                                                                          \
         {.key = "schedulingPolicy",                                                                \
          .kind = BIND_STRUCT,                                                                      \
          .table = (scheduling_rows),                                                               \
-         .offset = KUBEFLOW_POLICY(scheduling)},                                                   \
-        {.key = "suspend", .kind = BIND_BOOL, .offset = KUBEFLOW_POLICY(suspend)},                 \
+         POLICY(scheduling),                                                                       \
+         .doc = "What a scheduler of gangs is told."},                                             \
+        {.key = "suspend", .kind = BIND_BOOL, POLICY(suspend), .doc = "The job starts paused."},   \
     {                                                                                              \
-        .key = "managedBy", .kind = BIND_STRING, .offset = KUBEFLOW_POLICY(managed_by)             \
+        .key = "managedBy", .kind = BIND_STRING, POLICY(managed_by),                               \
+        .doc = "The kind's own operator, or Kueue's. Here the job is run in any case."             \
     }
 
 static const struct bind_field run_policy_fields[] = {RUN_POLICY_ROWS(&scheduling_table)};
@@ -51,12 +54,17 @@ static const struct bind_field replica_fields[] = {
      .kind = BIND_INT,
      .max = INT32_MAX,
      .def = -1,
-     AT(kubeflow_replica, replicas)},
-    {.key = "restartPolicy", .kind = BIND_STRING, AT(kubeflow_replica, restart)},
+     AT(kubeflow_replica, replicas),
+     .doc = "How many there are: 1 unless it is said."},
+    {.key = "restartPolicy",
+     .kind = BIND_STRING,
+     AT(kubeflow_replica, restart),
+     .doc = "Never, OnFailure, Always or ExitCode, which is after 128 and above."},
     {.key = "template",
      .kind = BIND_STRUCT,
      .table = &pod_template_table,
-     AT(kubeflow_replica, template_)},
+     AT(kubeflow_replica, template_),
+     .doc = "The pod of a replica."},
 };
 const struct bind_table kubeflow_replica_table =
     BIND_TABLE("a replica spec", struct kubeflow_replica, replica_fields);

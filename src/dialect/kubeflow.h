@@ -33,21 +33,29 @@ struct kubeflow_run_policy { /* numbers are -1 if absent */
 extern const struct bind_table kubeflow_run_policy_table, kubeflow_run_policy_lenient_table;
 
 /* A row of a table for a number that may be absent, at this place of the structure. */
-#define KUBEFLOW_NUMBER(name, place)                                                               \
+#define KUBEFLOW_NUMBER(name, place, words)                                                        \
     {                                                                                              \
-        .key = (name), .kind = BIND_INT, .max = INT32_MAX, .def = -1, .offset = (place)            \
+        .key = (name), .kind = BIND_INT, .max = INT32_MAX, .def = -1, .offset = (place),           \
+        .doc = (words)                                                                             \
     }
-#define KUBEFLOW_POLICY(member) offsetof(struct kubeflow_run_policy, member)
-/* Rows for the policies that old kinds have beside their replicas; member is a struct
- * kubeflow_run_policy in the structure. */
-#define KUBEFLOW_OLD_POLICIES(type, member)                                                        \
+/* Rows for the policies of a structure that has a struct kubeflow_run_policy at this place. */
+#define KUBEFLOW_POLICIES(place)                                                                   \
     {.key = "cleanPodPolicy",                                                                      \
      .kind = BIND_STRING,                                                                          \
-     .offset = offsetof(type, member) + KUBEFLOW_POLICY(clean_pods)},                              \
-        KUBEFLOW_NUMBER("ttlSecondsAfterFinished", offsetof(type, member) + KUBEFLOW_POLICY(ttl)), \
+     .offset = (place) + offsetof(struct kubeflow_run_policy, clean_pods),                         \
+     .doc = "None, Running or All: which replicas are stopped when the job has succeeded. With "   \
+            "None workers are given the grace period to end by themselves."},                      \
+        KUBEFLOW_NUMBER("ttlSecondsAfterFinished",                                                 \
+                        (place) + offsetof(struct kubeflow_run_policy, ttl),                       \
+                        "So long after its end the job may be forgotten."),                        \
         KUBEFLOW_NUMBER("activeDeadlineSeconds",                                                   \
-                        offsetof(type, member) + KUBEFLOW_POLICY(deadline)),                       \
-        KUBEFLOW_NUMBER("backoffLimit", offsetof(type, member) + KUBEFLOW_POLICY(backoff_limit))
+                        (place) + offsetof(struct kubeflow_run_policy, deadline),                  \
+                        "So long the job may run."),                                               \
+        KUBEFLOW_NUMBER("backoffLimit",                                                            \
+                        (place) + offsetof(struct kubeflow_run_policy, backoff_limit),             \
+                        "So many restarts of all its replicas together.")
+/* The same for what old kinds have beside their replicas; member is the structure's. */
+#define KUBEFLOW_OLD_POLICIES(type, member) KUBEFLOW_POLICIES(offsetof(type, member))
 
 struct kubeflow_replica { /* replicas: -1 if absent */
     const struct node *at;
@@ -79,7 +87,8 @@ struct kubeflow_replicas {
 #define KUBEFLOW_TYPE(name, type, replica_table)                                                   \
     {                                                                                              \
         .key = (name), .kind = BIND_STRUCT, .table = (replica_table),                              \
-        .offset = offsetof(struct kubeflow_replicas, of[type])                                     \
+        .offset = offsetof(struct kubeflow_replicas, of[type]),                                    \
+        .doc = "The replicas of this type, and their pod."                                         \
     }
 
 #define KUBEFLOW_TYPES_TABLE(name, array)                                                          \

@@ -49,30 +49,49 @@ struct pytorch_job {
 /* --- tables --------------------------------------------------------------------------------- */
 
 #define AT(type, member) .offset = offsetof(struct type, member)
-#define NUMBER(name, low, high, member)                                                            \
+#define NUMBER(name, low, high, member, words)                                                     \
     {                                                                                              \
         .key = (name), .kind = BIND_INT, .min = (low), .max = (high), .def = -1,                   \
-        AT(elastic, member)                                                                        \
+        AT(elastic, member), .doc = (words)                                                        \
+    }
+#define TEXT(type, name, member, words)                                                            \
+    {                                                                                              \
+        .key = (name), .kind = BIND_STRING, AT(type, member), .doc = (words)                       \
     }
 
 static const struct bind_field conf_fields[] = {
-    {.key = "key", .kind = BIND_STRING, .required = true, AT(rdzv_conf, key)},
-    {.key = "value", .kind = BIND_STRING, .required = true, AT(rdzv_conf, value)},
+    {.key = "key",
+     .kind = BIND_STRING,
+     .required = true,
+     AT(rdzv_conf, key),
+     .doc = "The name of the option."},
+    {.key = "value",
+     .kind = BIND_STRING,
+     .required = true,
+     AT(rdzv_conf, value),
+     .doc = "Its value."},
 };
 static const struct bind_table conf_table =
     BIND_TABLE("a rdzvConf entry", struct rdzv_conf, conf_fields);
 
 static const struct bind_field elastic_fields[] = {
-    NUMBER("minReplicas", 1, INT32_MAX, min_replicas),
-    NUMBER("maxReplicas", 1, INT32_MAX, max_replicas),
-    NUMBER("maxRestarts", 0, INT32_MAX, max_restarts),
-    NUMBER("nProcPerNode", 1, LIMIT_SLOTS, n_proc),
-    NUMBER("rdzvPort", 1, UINT16_MAX, port),
-    {.key = "rdzvBackend", .kind = BIND_STRING, AT(elastic, backend)},
-    {.key = "rdzvHost", .kind = BIND_STRING, AT(elastic, host)},
-    {.key = "rdzvId", .kind = BIND_STRING, AT(elastic, id)},
-    {.key = "rdzvConf", .kind = BIND_STRUCTS, .table = &conf_table, AT(elastic, conf)},
-    {.key = "standalone", .kind = BIND_BOOL, AT(elastic, standalone)},
+    NUMBER("minReplicas", 1, INT32_MAX, min_replicas, "torchrun waits for so many nodes."),
+    NUMBER("maxReplicas", 1, INT32_MAX, max_replicas, "torchrun takes so many nodes."),
+    NUMBER("maxRestarts", 0, INT32_MAX, max_restarts, "So often torchrun starts a group again."),
+    NUMBER("nProcPerNode", 1, LIMIT_SLOTS, n_proc, "An old spelling of spec.nprocPerNode."),
+    NUMBER("rdzvPort", 1, UINT16_MAX, port, "The port of the rendezvous."),
+    TEXT(elastic, "rdzvBackend", backend, "c10d, etcd or etcd-v2; c10d unless it is said."),
+    TEXT(elastic, "rdzvHost", host, "Where the rendezvous is: at worker 0 unless it is said."),
+    TEXT(elastic, "rdzvId", id, "The name of the rendezvous."),
+    {.key = "rdzvConf",
+     .kind = BIND_STRUCTS,
+     .table = &conf_table,
+     AT(elastic, conf),
+     .doc = "Options of the rendezvous."},
+    {.key = "standalone",
+     .kind = BIND_BOOL,
+     AT(elastic, standalone),
+     .doc = "torchrun is told that it is alone."},
     {.key = "metrics", .kind = BIND_NOTED, .why = "has no effect here: replicas do not scale"},
 };
 static const struct bind_table elastic_table =
@@ -90,33 +109,48 @@ static const struct bind_field spec_fields[] = {
      .kind = BIND_STRUCT,
      .required = true,
      .table = &types_table,
-     AT(pytorch_spec, replicas)},
+     AT(pytorch_spec, replicas),
+     .doc = "The replicas by type, in any letter case."},
     {.key = "runPolicy",
      .kind = BIND_STRUCT,
      .table = &kubeflow_run_policy_table,
-     AT(pytorch_spec, run_policy)},
+     AT(pytorch_spec, run_policy),
+     .doc = "What holds for the whole job. Old files have some of it beside the replicas."},
     {.key = "elasticPolicy",
      .kind = BIND_STRUCT,
      .table = &elastic_table,
-     AT(pytorch_spec, elastic)},
-    {.key = "nprocPerNode", .kind = BIND_STRING, AT(pytorch_spec, nproc)},
+     AT(pytorch_spec, elastic),
+     .doc = "torchrun's rendezvous of nodes that come and go."},
+    TEXT(pytorch_spec, "nprocPerNode", nproc,
+         "How many processes torchrun starts in each replica: a number in quotes, \"auto\", "
+         "\"cpu\" or \"gpu\"."),
     KUBEFLOW_OLD_POLICIES(struct pytorch_spec, old),
 };
 static const struct bind_table spec_table = BIND_TABLE("spec", struct pytorch_spec, spec_fields);
 
 static const struct bind_field job_fields[] = {
-    {.key = "apiVersion", .kind = BIND_STRING, .required = true, AT(pytorch_job, api_version)},
-    {.key = "kind", .kind = BIND_STRING, .required = true, AT(pytorch_job, kind)},
+    {.key = "apiVersion",
+     .kind = BIND_STRING,
+     .required = true,
+     AT(pytorch_job, api_version),
+     .doc = "kubeflow.org/v1, or v1beta2, v1beta1 and v1alpha2 of the same group."},
+    {.key = "kind",
+     .kind = BIND_STRING,
+     .required = true,
+     AT(pytorch_job, kind),
+     .doc = "PyTorchJob."},
     {.key = "metadata",
      .kind = BIND_STRUCT,
      .required = true,
      .table = &kube_metadata_table,
-     AT(pytorch_job, metadata)},
+     AT(pytorch_job, metadata),
+     .doc = "The job's name and namespace."},
     {.key = "spec",
      .kind = BIND_STRUCT,
      .required = true,
      .table = &spec_table,
-     AT(pytorch_job, spec)},
+     AT(pytorch_job, spec),
+     .doc = "The job."},
     {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
 };
 static const struct bind_table job_table =
@@ -374,5 +408,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect kubeflow_pytorch = {
-    .id = "kubeflow-pytorch", .detect = detect, .lower = lower};
+const struct dialect kubeflow_pytorch = {.id = "kubeflow-pytorch",
+                                         .title = "Kubeflow's PyTorchJob",
+                                         .root_table = &job_table,
+                                         .detect = detect,
+                                         .lower = lower};

@@ -47,26 +47,44 @@ static const struct bind_field spec_fields[] = {
      .kind = BIND_STRUCT,
      .required = true,
      .table = &types_table,
-     AT(tf_spec, replicas)},
+     AT(tf_spec, replicas),
+     .doc = "The replicas by type, in any letter case."},
     {.key = "runPolicy",
      .kind = BIND_STRUCT,
      .table = &kubeflow_run_policy_table,
-     AT(tf_spec, run_policy)},
-    {.key = "successPolicy", .kind = BIND_STRING, AT(tf_spec, success)},
-    {.key = "enableDynamicWorker", .kind = BIND_BOOL, AT(tf_spec, dynamic)},
+     AT(tf_spec, run_policy),
+     .doc = "What holds for the whole job. Old files have some of it beside the replicas."},
+    {.key = "successPolicy",
+     .kind = BIND_STRING,
+     AT(tf_spec, success),
+     .doc = "AllWorkers: without a chief all workers have to succeed, rather than worker 0."},
+    {.key = "enableDynamicWorker",
+     .kind = BIND_BOOL,
+     AT(tf_spec, dynamic),
+     .doc = "Workers come and go: TF_CONFIG tells each of itself and the parameter servers only."},
     KUBEFLOW_OLD_POLICIES(struct tf_spec, old),
 };
 static const struct bind_table spec_table = BIND_TABLE("spec", struct tf_spec, spec_fields);
 
 static const struct bind_field job_fields[] = {
-    {.key = "apiVersion", .kind = BIND_STRING, .required = true, AT(tf_job, api_version)},
-    {.key = "kind", .kind = BIND_STRING, .required = true, AT(tf_job, kind)},
+    {.key = "apiVersion",
+     .kind = BIND_STRING,
+     .required = true,
+     AT(tf_job, api_version),
+     .doc = "kubeflow.org/v1, or v1beta2, v1beta1 and v1alpha2 of the same group."},
+    {.key = "kind", .kind = BIND_STRING, .required = true, AT(tf_job, kind), .doc = "TFJob."},
     {.key = "metadata",
      .kind = BIND_STRUCT,
      .required = true,
      .table = &kube_metadata_table,
-     AT(tf_job, metadata)},
-    {.key = "spec", .kind = BIND_STRUCT, .required = true, .table = &spec_table, AT(tf_job, spec)},
+     AT(tf_job, metadata),
+     .doc = "The job's name and namespace."},
+    {.key = "spec",
+     .kind = BIND_STRUCT,
+     .required = true,
+     .table = &spec_table,
+     AT(tf_job, spec),
+     .doc = "The job."},
     {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
 };
 static const struct bind_table job_table = BIND_TABLE("the TFJob", struct tf_job, job_fields);
@@ -194,4 +212,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect kubeflow_tf = {.id = "kubeflow-tf", .detect = detect, .lower = lower};
+const struct dialect kubeflow_tf = {.id = "kubeflow-tf",
+                                    .title = "Kubeflow's TFJob",
+                                    .root_table = &job_table,
+                                    .detect = detect,
+                                    .lower = lower};

@@ -4,6 +4,7 @@
  * (JSON Schema applies a limit only to the type it is for), beside it, where there are any, the words
  * it may be and the definition it may follow. A key without a value counts as absent, so that null is
  * fine wherever a key may be absent. */
+#include <ctype.h>
 #include <string.h>
 
 #include "doc/schema.h"
@@ -196,7 +197,6 @@ static void write_field(const struct schema *s, const struct bind_field *f)
 {
     struct shape sh = shape_of(f);
 
-    json_key(s->j, f->key);
     json_object(s->j);
     write_description(s, f);
     if (f->by_name) { /* the shape is that of each value */
@@ -218,14 +218,30 @@ static void write_field(const struct schema *s, const struct bind_field *f)
 
 /* --- mappings ------------------------------------------------------------------------------- */
 
+/* "^[Pp][Ss]$": a key that counts in any case */
+static void write_pattern(const struct schema *s, const char *key)
+{
+    auto_strbuf struct strbuf pattern = STRBUF_INIT;
+
+    strbuf_addch(&pattern, '^');
+    for (; *key; key++)
+        strbuf_addf(&pattern, "[%c%c]", toupper((unsigned char)*key), tolower((unsigned char)*key));
+    strbuf_addch(&pattern, '$');
+    json_key(s->j, pattern.buf);
+}
+
 static void write_table(const struct schema *s, const struct bind_table *t)
 {
     bool required = false;
 
     json_kv_str(s->j, "type", "object");
-    json_key(s->j, "properties");
+    json_key(s->j, t->closed ? "patternProperties" : "properties");
     json_object(s->j);
     for (size_t i = 0; i < t->n; i++) {
+        if (t->closed)
+            write_pattern(s, t->fields[i].key);
+        else
+            json_key(s->j, t->fields[i].key);
         write_field(s, &t->fields[i]);
         required = required || t->fields[i].required;
     }
