@@ -401,6 +401,23 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
     return roles;
 }
 
+void kubeflow_check_budget(const struct binder *b, const struct job_spec *out,
+                           const struct kubeflow_run_policy *policy,
+                           const struct kubeflow_run_policy *old)
+{
+    const struct node *at = policy ? node_get(policy->at, "backoffLimit") : NULL;
+
+    if (!at && old)
+        at = node_get(old->at, "backoffLimit");
+    for (size_t i = 0; i < out->n_roles; i++) {
+        if (out->roles[i].restart != RESTART_NEVER)
+            return;
+    }
+    if (out->has_restart_budget && out->restart_budget > 0 && at)
+        diag_at(b->ds, at, "N0340", "`restartPolicy: OnFailure` would restart them",
+                "`backoffLimit` has no effect: no replica is ever restarted");
+}
+
 void kubeflow_leave_alone(const struct job_spec *out, struct role *const of[KUBEFLOW_TYPES])
 {
     static const enum kubeflow_type types[] = {KUBEFLOW_MASTER, KUBEFLOW_CHIEF, KUBEFLOW_WORKER};

@@ -143,6 +143,11 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
                                   const struct kubeflow_kind *kind, struct job_spec *out,
                                   const enum kubeflow_type **ret_order);
 
+/* Notes a budget of restarts of which none is ever made. Either policy may be NULL. */
+void kubeflow_check_budget(const struct binder *b, const struct job_spec *out,
+                           const struct kubeflow_run_policy *policy,
+                           const struct kubeflow_run_policy *old);
+
 /* Without a cleanPodPolicy that deletes them, workers whose job has succeeded run to their end. Those
  * that serve others never would. of: the roles by type, or NULL. */
 void kubeflow_leave_alone(const struct job_spec *out, struct role *const of[KUBEFLOW_TYPES]);

@@ -208,6 +208,25 @@ static void lower_nproc(struct lowering *l)
     }
 }
 
+/* Each process of a node wants a GPU of its own, if there are any. */
+static void check_gpus(struct lowering *l)
+{
+    const struct node *at = node_get(l->in->at, "nprocPerNode");
+    bool by_gpu = l->in->nproc && strcmp(l->in->nproc, "gpu") == 0;
+
+    for (size_t i = 0; l->in->nproc && i < l->out->n_roles; i++) {
+        const struct role *role = &l->roles[i];
+
+        if (by_gpu && role->res.gpu <= 0)
+            diag_at(l->b.ds, at, "W0345", "ask for them in its limits, or write \"auto\"",
+                    "torchrun starts a process for each GPU, and the %s asks for none", role->name);
+        else if (role->res.gpu > 0 && role->slots > role->res.gpu)
+            diag_at(l->b.ds, at, "W0345", NULL, "%d processes in a %s that asks for %lld GPU%s",
+                    role->slots, role->name, (long long)role->res.gpu,
+                    role->res.gpu == 1 ? "" : "s");
+    }
+}
+
 /* --- elastic jobs --------------------------------------------------------------------------- */
 
 static const char *const *conf_texts(struct arena *a, const struct elastic *in)
@@ -361,6 +380,8 @@ static void lower_spec(struct lowering *l)
     check_count(l, l->of[KUBEFLOW_MASTER], true);
     check_count(l, l->of[KUBEFLOW_WORKER], false);
     lower_nproc(l);
+    check_gpus(l);
+    kubeflow_check_budget(&l->b, l->out, l->in->run_policy, &old);
     lower_elastic(l);
     lower_ports(l);
     lower_completion(l);

@@ -126,6 +126,9 @@ static void lower_completion(struct lowering *l)
     else if (worker)
         worker->first_decides = true;
     kubeflow_leave_alone(l->out, l->of);
+    if (!chief && !worker && l->out->n_roles)
+        diag_at(l->b.ds, node_label(l->in->replicas->at), "W0346", "add a Chief or a Worker",
+                "there is neither a chief nor a worker whose end could be the job's");
     if (chief && all)
         diag_at(l->b.ds, node_get(l->in->at, "successPolicy"), "W0344", NULL,
                 "`successPolicy` has no effect: the %s decides when the job has succeeded",
@@ -169,6 +172,7 @@ static void lower_spec(struct lowering *l)
         kubeflow_add_port(&l->b, &kind, l->in->replicas->of[order[i]], "TF_CONFIG", &roles[i]);
     }
     check_chief(l);
+    kubeflow_check_budget(&l->b, l->out, l->in->run_policy, &old);
     lower_completion(l);
     lower_dynamic(l);
 }

@@ -45,6 +45,9 @@ static void done(struct lowered *l)
 #define TORCH "  pytorchReplicaSpecs:\n"
 #define MASTER "    Master: {" POD("pytorch") "}\n"
 #define WORKERS(n) "    Worker: {replicas: " n ", " POD("pytorch") "}\n"
+#define GPUS(n)                                                                                    \
+    "    Master: {template: {spec: {containers: [{name: pytorch, image: i, resources: {limits: "   \
+    "{nvidia.com/gpu: " n "}}}]}}}\n"
 #define TF "  tfReplicaSpecs:\n"
 #define TASKS(type, n) "    " type ": {replicas: " n ", " POD("tensorflow") "}\n"
 
@@ -60,7 +63,13 @@ static const struct {
     {"v1 PyTorchJob", TORCH "    master: {" POD("pytorch") "}\n" MASTER, "E0210@7:5",
      "but not twice"},
     {"v1 PyTorchJob", "  nprocPerNode: \"4\"\n" TORCH MASTER, "master=1x4", "nprocPerNode"},
-    {"v1 PyTorchJob", "  nprocPerNode: gpu\n" TORCH MASTER, "master=1xauto", "nprocPerNode: gpu"},
+    {"v1 PyTorchJob", "  nprocPerNode: cpu\n" TORCH MASTER, "master=1xauto", "nprocPerNode: cpu"},
+    {"v1 PyTorchJob", "  nprocPerNode: gpu\n" TORCH MASTER, "W0345@5:17 master=1xauto",
+     "a process for each of no GPUs"},
+    {"v1 PyTorchJob", "  nprocPerNode: gpu\n" TORCH GPUS("2"), "master=1xauto",
+     "a process for each GPU"},
+    {"v1 PyTorchJob", "  nprocPerNode: \"4\"\n" TORCH GPUS("2"), "W0345@5:17 master=1x4",
+     "more processes than GPUs"},
     {"v1 PyTorchJob", "  nprocPerNode: all\n" TORCH MASTER, "E0209@5:17", "no such word"},
     {"v1 PyTorchJob", "  nprocPerNode: \"0\"\n" TORCH MASTER, "E0209@5:17", "no process"},
     {"v1 PyTorchJob", "  nprocPerNode: 4\n" TORCH MASTER, "E0107@5:17", "it is a string"},
@@ -119,6 +128,7 @@ static const struct {
     {"v1 TFJob", TF TASKS("Chief", "1") TASKS("Evaluator", "1"), "chief=1 evaluator=1",
      "chief and evaluator"},
     {"v1 TFJob", TF TASKS("Chief", "1") TASKS("Master", "1"), "E0343@7:5", "both names of a chief"},
+    {"v1 TFJob", TF TASKS("PS", "1"), "W0346@5:3 ps=1", "nobody decides"},
     {"v1 TFJob", TF TASKS("Launcher", "1"), "E0101@6:5", "no such type"},
     {"v1 TFJob", "  successPolicy: AllWorkers\n" TF TASKS("Chief", "1") TASKS("Worker", "1"),
      "W0344@5:18 chief=1 worker=1", "a success policy beside a chief"},
@@ -268,6 +278,36 @@ static void test_ends(void)
     }
 }
 
+static size_t count_code(const struct lowered *l, const char *code)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->ds.n; i++)
+        n += strcmp(l->ds.v[i].code, code) == 0;
+    return n;
+}
+
+static void test_budget(void)
+{
+    static const struct {
+        const char *head, *spec;
+        size_t notes;
+    } budgets[] = {
+        {"v1 TFJob", "  runPolicy: {backoffLimit: 3}\n" TF TASKS("Worker", "1"), 1},
+        {"v1beta1 TFJob", "  backoffLimit: 3\n" TF TASKS("Worker", "1"), 1},
+        {"v1 TFJob", "  runPolicy: {backoffLimit: 0}\n" TF TASKS("Worker", "1"), 0},
+        {"v1 PyTorchJob", "  runPolicy: {backoffLimit: 3}\n" TORCH MASTER, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(budgets); i++) {
+        struct lowered l;
+
+        lower(&l, budgets[i].head, budgets[i].spec);
+        is_int((int)count_code(&l, "N0340"), (int)budgets[i].notes, "restarts that are never made");
+        done(&l);
+    }
+}
+
 static void test_ports(void)
 {
     struct lowered l;
@@ -310,6 +350,7 @@ int main(void)
     test_names();
     test_policies();
     test_ends();
+    test_budget();
     test_ports();
     return tap_done();
 }
