@@ -99,7 +99,7 @@ YAML
 
 write_torch() # COMMAND: a PyTorchJob of a master and two workers
 {
-    pod="restartPolicy: $policy, template: {spec: {containers: [{name: pytorch, image: none, command: [sh, -c, $(json_list "$1" | tr -d '[]')]}]}}"
+    pod="restartPolicy: $policy, template: {spec: {containers: [{name: pytorch, image: none, command: [sh, -c, $(json_list "$1" | sed 's/^.//; s/.$//')]}]}}"
     cat <<YAML
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
