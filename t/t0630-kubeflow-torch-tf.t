@@ -163,4 +163,7 @@ is "$(cat "$out")" "" "nothing of it runs"
 "$MUSTER" resume j >"$WORK/resume" 2>&1
 wait $waiter
 is "$? $(cat "$out")" "0 [master-0] up" "and goes on when it is resumed"
+
+run_muster sim "$EXAMPLES/tf.yaml"
+like "$(cat "$out")" '^stopped because of that: ps-0$' "in a simulation, too, only a parameter server stays"
 done_testing

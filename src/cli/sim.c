@@ -162,11 +162,16 @@ static void tell_of_mpirun(struct arena *a, const struct plan *plan, int64_t lif
     story->n_mpiruns = 1;
 }
 
+static bool decides(const struct role *role)
+{
+    return role->min_succeeded > 0 || role->first_decides;
+}
+
 /* A role that cannot make the job succeed, while another can, serves that one: it does not end. */
 static bool serves(const struct job_spec *spec, const struct role *role)
 {
-    for (size_t k = 0; k < spec->n_roles && role->min_succeeded <= 0; k++)
-        if (spec->roles[k].min_succeeded > 0)
+    for (size_t k = 0; k < spec->n_roles && !decides(role) && !role->ends_alone; k++)
+        if (decides(&spec->roles[k]))
             return true;
     return false;
 }
