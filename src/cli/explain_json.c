@@ -15,6 +15,8 @@ static void write_roles(struct json *j, const struct job_spec *spec)
     json_key(j, "roles");
     json_array(j);
     for (size_t i = 0; i < spec->n_roles; i++) {
+        if (spec->roles[i].implied) /* what it runs is among the processes */
+            continue;
         json_object(j);
         json_kv_str(j, "name", spec->roles[i].name);
         json_kv_int(j, "replicas", spec->roles[i].replicas);

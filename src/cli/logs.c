@@ -1,6 +1,6 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
- * A log's name says whose it is: REPLICA[.rank-N[.launch-N]][.attempt-N][.restart-N].log. Lines of
+ * A log's name says whose it is: REPLICA[.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N].log. Lines of
  * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by
  * byte. Nothing is altered: the output is the job's own.
  *
@@ -94,7 +94,7 @@ static int64_t part(const char *name, const char *word, int64_t otherwise)
 
 static bool parse_name(const char *name, struct owner *ret)
 {
-    static const char *const parts[] = {".rank-", ".attempt-", ".restart-", ".launch-"};
+    static const char *const parts[] = {".rank-", ".task-", ".attempt-", ".restart-", ".launch-"};
     size_t len = strlen(name), n = len - 4;
 
     if (len < 5 || strcmp(name + n, ".log") != 0)

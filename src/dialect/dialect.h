@@ -40,7 +40,7 @@ extern const struct dialect kubeflow_mpi_v1alpha1;
 extern const struct dialect kubeflow_pytorch, kubeflow_tf;
 extern const struct dialect t9k_mpi;
 extern const struct dialect openpai_v1, openpai_v2;
-extern const struct dialect azureml_preview;
+extern const struct dialect azureml_preview, azureml;
 extern const struct dialect muster_v1;
 extern const struct dialect *const dialects[]; /* NULL-terminated */
 const struct dialect *dialect_by_id(const char *id);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
+#include "dialect/azureml.h"
 
 const struct dialect *const dialects[] = {
     &t9k_mpi,
@@ -19,6 +20,7 @@ const struct dialect *const dialects[] = {
     &openpai_v2,
     &openpai_v1,
     &azureml_preview,
+    &azureml,
     NULL,
 };
 
@@ -135,36 +137,20 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-static bool has_map(const struct node *root, const char *key)
-{
-    const struct node *node = node_get(root, key);
-
-    return node && node->type == NODE_MAP;
-}
-
-/* Azure ML: `words` is set if the document is one; `id` only for the form of today. */
+/* Azure ML's jobs that are not run: other types, and the forms of its previews. */
 static struct sighting sight_azureml(const struct node *root)
 {
     static const char *const others[] = {"pipeline", "sweep", "automl", "spark", "parallel", NULL};
-    static const char *const company[] = {"environment", "compute", "distribution", "code",
-                                          "resources"};
     const char *schema = text_of(root, "$schema"), *type = text_of(root, "type");
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED, .at = node_get(root, "type")};
-    bool command = node_get(root, "command") && type == NULL && schema == NULL;
-    bool accompanied = node_get(root, "distributed");
+    bool azure = schema && strstr(schema, "azureml");
 
-    for (size_t i = 0; i < ARRAY_SIZE(company); i++)
-        accompanied = accompanied || node_get(root, company[i]);
-    if ((schema && strstr(schema, "Component")) || is_one_of(type, others)) {
-        s.words = schema && strstr(schema, "Component") ? "an Azure ML component"
-                                                        : "an Azure ML job of another type";
-    } else if ((schema && strstr(schema, "commandJob")) || (type && !strcmp(type, "command")) ||
-               (command && accompanied)) {
-        bool old = has_map(root, "code") || node_get(root, "distributed");
-
-        s.id = old ? NULL : "azureml";
-        s.words = old ? "an Azure ML job in a form of 2021" : "an Azure ML command job";
-    }
+    if (schema && strstr(schema, "Component"))
+        s.words = "an Azure ML component";
+    else if (is_one_of(type, others) || (azure && strstr(schema, "Job") && !node_get(root, "command")))
+        s.words = "an Azure ML job of another type";
+    else if (node_get(root, "command") && azureml_is_old(root))
+        s.words = "an Azure ML job in a form of 2021";
     return s;
 }
 

@@ -11,9 +11,15 @@
 
 static bool has_counts(const struct job_spec *spec)
 {
-    for (size_t k = 0; k < spec->n_roles; k++)
-        if (spec->roles[k].min_failed != 0 || spec->roles[k].min_succeeded > 0)
+    for (size_t k = 0; k < spec->n_roles; k++) {
+        const struct role *role = &spec->roles[k];
+
+        if (role->min_failed != 0 || role->min_succeeded > 0)
             return true;
+        for (size_t i = 0; i < role->n_tasks; i++)
+            if (role->tasks[i].serves)
+                return true;
+    }
     return false;
 }
 

@@ -3,7 +3,8 @@
  * A role may say how many of its replicas have to fail, or to succeed, for that (OpenPAI's completion
  * policy, the parameter servers of Azure ML). The order is OpenPAI's: of all roles the count that was
  * full earliest decides, and of two at the same time the failure. A role that says nothing fails the
- * job with the first of its processes that fails.
+ * job with the first of its processes that fails. Tasks that serve others (TensorFlow's parameter servers
+ * on Azure ML's nodes) never end: all others' success is the job's.
  *
  * Only what ended by itself counts. What ended after it was asked to says nothing, so the answer does
  * not change any more once the job is being stopped.
@@ -103,6 +104,30 @@ static void consider_each(const struct job *job, uint32_t replica, struct trigge
     }
 }
 
+/* Where some processes only serve the others, the job succeeds with the last of the others. */
+static void consider_served(const struct job *job, struct trigger *t)
+{
+    const struct plan *plan = job->plan;
+    struct replica_end last = {0};
+    uint32_t served = 0, serving = 0;
+
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        const struct process *p = &plan->processes[i];
+        const struct proc *proc = &job->procs[i];
+
+        serving += p->task && p->task->serves;
+        if (!p->task || p->task->serves)
+            continue;
+        if (!ended_by_itself(proc) || !ending_ok(&proc->end))
+            return;
+        served++;
+        if (proc->end.at >= last.at)
+            last = (struct replica_end){.at = proc->end.at, .replica = p->replica};
+    }
+    if (served > 0 && serving > 0)
+        (void)consider(t, OUTCOME_SUCCEEDED, &last, served);
+}
+
 struct trigger job_trigger(const struct job *job)
 {
     const struct plan *plan = job->plan;
@@ -126,5 +151,6 @@ struct trigger job_trigger(const struct job *job)
         consider_count(job, i, n, OUTCOME_FAILED, role->min_failed, &t);
         consider_count(job, i, n, OUTCOME_SUCCEEDED, role->min_succeeded, &t);
     }
+    consider_served(job, &t);
     return t;
 }

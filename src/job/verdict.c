@@ -191,7 +191,9 @@ static void add_trigger(const struct job *job, const struct trigger *t, struct s
     const struct replica *rp = &job->plan->replicas[t->replica];
     int32_t wanted = rp->role->min_succeeded;
 
-    if (wanted <= 1)
+    if (rp->role->n_tasks)
+        strbuf_addf(out, ": all %u %s tasks ended with 0", t->count, rp->role->tasks[0].type);
+    else if (wanted <= 1)
         strbuf_addf(out, ": %s ended with 0", rp->name);
     else
         strbuf_addf(out, ": %s%d %s replicas ended with 0",
@@ -231,12 +233,16 @@ static void add_success(const struct job *job, struct strbuf *out)
         ranks += job->plan->processes[i].rank >= 0;
     strbuf_addstr(out, "succeeded: ");
     if (ranks > 0) {
+        const char *role = "worker";
         uint32_t hosts = 0;
         for (uint32_t i = 0; i < job->plan->n_replicas; i++)
-            hosts += job->plan->replicas[i].role->kind != ROLE_LAUNCHER;
+            if (job->plan->replicas[i].role->kind != ROLE_LAUNCHER) {
+                role = job->plan->replicas[i].role->name;
+                hosts++;
+            }
         add_count(out, ranks, "rank");
         strbuf_addstr(out, " on ");
-        add_count(out, hosts, "worker");
+        add_count(out, hosts, role);
         strbuf_addstr(out, " ended with 0");
     } else {
         strbuf_addstr(out, "every process ended with 0");

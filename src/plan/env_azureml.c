@@ -4,13 +4,14 @@
  * other nodes by AZ_BATCH_*, and libraries recognise the platform by AZUREML_EXPERIMENT_ID. Nodes
  * are what the file counts as such: a launcher is not one, it stands beside the first.
  *
- * Not here: what would lead to the service itself (tokens, endpoints, subscription, workspace), the
- * inputs and outputs of later generations of the file.
+ * Not here: what would lead to the service itself (tokens, endpoints, subscription, workspace).
  */
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "plan/env.h"
+#include "plan/tasks.h"
+#include "plan/values.h"
 
 /* Scripts read the address only; the number is what Azure Batch writes behind it. */
 #define BATCH_PORT 6000
@@ -43,14 +44,29 @@ static const char *addresses(struct arena *a, const struct replica *nodes, uint3
     return arena_strndup(a, sb.buf, sb.len);
 }
 
-/* "10.0.0.4:2222,…" of a role of a TensorflowJob */
-static const char *task_addresses(struct arena *a, const struct plan *plan, const char *name)
+/* The same of the tasks that share a role's replicas; NULL if it has none of the type. */
+static const char *shared_addresses(struct arena *a, const struct plan *plan,
+                                    const struct role *role, const char *type)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < role->n_tasks; i++) {
+        for (int32_t k = 0; !strcmp(role->tasks[i].type, type) && k < role->tasks[i].count; k++)
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "",
+                        task_address(a, plan, role, &role->tasks[i], k, false));
+    }
+    return sb.len ? arena_strndup(a, sb.buf, sb.len) : NULL;
+}
+
+/* "10.0.0.4:2222,…" of TensorFlow's tasks of a type, or of the role of that name */
+static const char *task_addresses(struct arena *a, const struct plan *plan, const char *type,
+                                  const char *name)
 {
     const struct role *role = spec_role(plan->spec, name);
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     if (!role)
-        return NULL;
+        return shared_addresses(a, plan, &plan->spec->roles[0], type);
 
     const struct replica *first = plan_replica(plan, role, 0);
 
@@ -68,10 +84,35 @@ static void add(struct env_set *set, const char *name, const char *value)
         env_put(set, name, value, ORIGIN_DIALECT, NULL);
 }
 
+/* Azure calls an experiment after the directory from which the job was sent, the previews did not. */
+static const char *experiment_of(const struct job_spec *spec)
+{
+    const char *slash = spec->dir ? strrchr(spec->dir, '/') : NULL;
+    bool today = !strcmp(spec->dialect, "azureml");
+
+    if (spec->experiment)
+        return spec->experiment;
+    return today && slash && slash[1] ? slash + 1 : "Default";
+}
+
+static void add_values(struct env_set *set, const struct plan *plan)
+{
+    static const char *const prefixes[] = {[VALUE_LITERAL] = "AZUREML_PARAMETER_",
+                                           [VALUE_INPUT] = "AZURE_ML_INPUT_",
+                                           [VALUE_OUTPUT] = "AZURE_ML_OUTPUT_"};
+
+    for (size_t i = 0; i < plan->spec->n_values; i++) {
+        const struct job_value *v = &plan->spec->values[i];
+
+        add(set, arena_printf(set->arena, "%s%s", prefixes[v->kind], v->name),
+            value_here(set->arena, plan->spec, plan->facts, v));
+    }
+}
+
 static void add_job(struct env_set *set, const struct plan *plan, const struct replica *rp)
 {
     const struct facts *facts = plan->facts;
-    const char *experiment = plan->spec->experiment ? plan->spec->experiment : "Default";
+    const char *experiment = experiment_of(plan->spec);
     const char *workdir = plan->workdirs[rp->role_index];
 
     add(set, "AZUREML_RUN_ID", facts->run_id);
@@ -82,6 +123,7 @@ static void add_job(struct env_set *set, const struct plan *plan, const struct r
     add(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
     add(set, "AZ_BATCHAI_JOB_TEMP", facts->scratch_dir);
     add(set, "AZ_BATCHAI_STDOUTERR_DIR", arena_printf(set->arena, "%s/logs", facts->run_dir));
+    add_values(set, plan);
 }
 
 static void add_nodes(struct env_set *set, const struct plan *plan, const struct replica *rp)
@@ -105,6 +147,11 @@ static void add_nodes(struct env_set *set, const struct plan *plan, const struct
         env_putf(set, ORIGIN_DIALECT, "AZ_BATCH_MASTER_NODE", "%s:%d", nodes->address,
                  port ? port->numbers[0] : BATCH_PORT);
     }
+    if (port && plan->spec->framework == FRAMEWORK_MPI) { /* for those who go on from mpirun to torch */
+        add(set, "MASTER_ADDR", plan_reachable(nodes));
+        env_putf(set, ORIGIN_DIALECT, "MASTER_PORT", "%d", port->numbers[0]);
+        env_putf(set, ORIGIN_DIALECT, "NODE_RANK", "%u", rank);
+    }
     env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_GPU_COUNT", "%lld", (long long)gpus);
     env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_NUM_GPUS", "%lld", (long long)gpus);
     env_putf(set, ORIGIN_DIALECT, "GPU_PER_NODE_COUNT", "%lld", (long long)gpus);
@@ -126,8 +173,9 @@ void env_azureml(struct env_set *set, const struct plan *plan, const struct proc
         add(set, "AZ_BATCHAI_MPI_HOST_FILE", path);
     }
     if (plan->spec->framework == FRAMEWORK_TENSORFLOW) {
-        add(set, "AZ_BATCHAI_PS_HOSTS", task_addresses(set->arena, plan, "parameter_server"));
-        add(set, "AZ_BATCHAI_WORKER_HOSTS", task_addresses(set->arena, plan, "worker"));
-        env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_TASK_INDEX", "%d", rp->index);
+        add(set, "AZ_BATCHAI_PS_HOSTS", task_addresses(set->arena, plan, "ps", "parameter_server"));
+        add(set, "AZ_BATCHAI_WORKER_HOSTS", task_addresses(set->arena, plan, "worker", "worker"));
+        env_putf(set, ORIGIN_DIALECT, "AZ_BATCHAI_TASK_INDEX", "%d",
+                 process->task ? process->task_index : rp->index);
     }
 }

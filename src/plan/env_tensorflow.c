@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "doc/json.h"
 #include "plan/env.h"
+#include "plan/tasks.h"
 
 #define TF_PORT "TF_CONFIG"
 
@@ -20,8 +21,10 @@ static const struct task_type {
     {"ps", "ps", false},       {"ps", "parameter_server", false}, {"worker", "worker", false},
 };
 
-static const char *type_of(const struct role *role)
+static const char *type_of(const struct process *process, const struct role *role)
 {
+    if (process->task)
+        return process->task->type;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
         if (!strcmp(types[i].role, role->name))
             return types[i].type;
@@ -48,13 +51,33 @@ static void write_addresses(struct json *j, struct arena *a, const struct plan *
     json_end(j);
 }
 
-static void write_cluster(struct json *j, struct arena *a, const struct plan *plan)
+/* The addresses of tasks that share replicas; false if the role has none of that type. */
+static bool write_tasks(struct json *j, struct arena *a, const struct plan *plan,
+                        const struct role *role, const char *type)
+{
+    for (size_t i = 0; i < role->n_tasks; i++) {
+        const struct task *task = &role->tasks[i];
+
+        if (strcmp(task->type, type) != 0)
+            continue;
+        json_key(j, type);
+        json_array(j);
+        for (int32_t k = 0; k < task->count; k++)
+            json_str(j, task_address(a, plan, role, task, k, true));
+        json_end(j);
+        return true;
+    }
+    return false;
+}
+
+static void write_cluster(struct json *j, struct arena *a, const struct plan *plan,
+                          const struct role *mine)
 {
     json_object(j);
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         const struct role *role = spec_role(plan->spec, types[i].role);
 
-        if (!role || types[i].outside)
+        if (write_tasks(j, a, plan, mine, types[i].role) || !role || types[i].outside)
             continue;
         json_key(j, types[i].type);
         write_addresses(j, a, plan, role);
@@ -64,10 +87,8 @@ static void write_cluster(struct json *j, struct arena *a, const struct plan *pl
 
 /* Workers may come and go: each knows itself and the parameter servers, and these nobody else. */
 static void write_sparse_cluster(struct json *j, struct arena *a, const struct plan *plan,
-                                 const struct replica *rp)
+                                 const struct replica *rp, const char *type)
 {
-    const char *type = type_of(rp->role);
-
     json_object(j);
     json_key(j, "worker");
     json_object(j);
@@ -97,6 +118,7 @@ void env_tensorflow(struct env_set *set, const struct plan *plan, const struct p
     const struct replica *rp = &plan->replicas[process->replica];
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     struct json j = JSON_COMPACT(&sb);
+    const char *type = type_of(process, rp->role);
     bool sparse = plan->spec->sparse_cluster;
 
     if (!has_cluster(plan))
@@ -104,13 +126,13 @@ void env_tensorflow(struct env_set *set, const struct plan *plan, const struct p
     json_object(&j);
     json_key(&j, "cluster");
     if (sparse)
-        write_sparse_cluster(&j, set->arena, plan, rp);
+        write_sparse_cluster(&j, set->arena, plan, rp, type);
     else
-        write_cluster(&j, set->arena, plan);
+        write_cluster(&j, set->arena, plan, rp->role);
     json_key(&j, "task");
     json_object(&j);
-    json_kv_str(&j, "type", type_of(rp->role));
-    json_kv_int(&j, "index", rp->index);
+    json_kv_str(&j, "type", type);
+    json_kv_int(&j, "index", process->task ? process->task_index : rp->index);
     json_end(&j);
     if (!sparse)
         json_kv_str(&j, "environment", "cloud");

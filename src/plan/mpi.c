@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/strbuf.h"
+#include "plan/values.h"
 
 enum meaning {
     MEANS_TOTAL,     /* ranks in all: Hydra's -n, which the plan always writes itself */
@@ -343,7 +344,7 @@ const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
     else
         open_mpi_line(&line, spec->mpi, facts, &left_out);
     for (const char *const *word = spec->mpi->program; *word; word++)
-        strvec_push(&line, *word);
+        strvec_push(&line, values_fill(a, spec, facts, *word));
     if (left_out.len)
         note_add(ns, SEV_NOTE, "%s has no counterpart of %s: left out", mpi_impl_words(facts->mpi),
                  left_out.buf);

@@ -14,6 +14,8 @@
 #include "plan/command.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
+#include "plan/tasks.h"
+#include "plan/values.h"
 
 #define LOOPBACK_ADDRESSES 0x7f010000u /* 127.1.0.0; replicas count from .1 on */
 
@@ -148,6 +150,7 @@ struct builder {
     struct replica *replicas;
     struct process *processes;
     struct notes notes;
+    const char **shells; /* per role: its shell text with its values */
     const int *port; /* the next of facts->ports, in spec order */
 };
 
@@ -208,9 +211,20 @@ static void assign_ports(struct builder *b)
     }
 }
 
-static int64_t processes_per_replica(const struct role *role)
+static int64_t processes_in(const struct role *role, int32_t index)
 {
-    return role->kind == ROLE_PLAIN && !role->own_slots ? role->slots : 1;
+    return role->kind == ROLE_PLAIN && !role->own_slots ? tasks_in_replica(role, index) : 1;
+}
+
+static int64_t processes_of(const struct role *role)
+{
+    int64_t n = 0;
+
+    if (!role->n_tasks)
+        return role->replicas * processes_in(role, 0);
+    for (int32_t i = 0; i < role->replicas; i++)
+        n += processes_in(role, i);
+    return n;
 }
 
 static int check_counts(const struct job_spec *spec, const struct facts *facts,
@@ -222,7 +236,7 @@ static int check_counts(const struct job_spec *spec, const struct facts *facts,
         const struct role *role = &spec->roles[i];
 
         replicas += role->replicas;
-        processes += role->replicas * processes_per_replica(role);
+        processes += processes_of(role);
     }
     if (replicas > LIMIT_REPLICAS)
         return err_set(e, -EINVAL, "%lld replicas are more than the limit of %d",
@@ -246,22 +260,28 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
     const struct role *role = rp->role;
     struct process *p = &b->processes[b->plan->n_processes];
     bool is_rank = !b->spec->file || b->spec->ranks;
+    struct task_place task = task_in_slot(role, rp->index, slot);
+    bool idle = role->n_tasks && !task.task;
 
     *p = (struct process){
         .id = b->plan->n_processes,
         .replica = rp->id,
         .slot = slot,
         .rank = is_rank ? (int32_t)b->plan->n_processes : -1,
-        .argv = role->argv,
-        .shell = role->shell,
+        .task = task.task,
+        .task_index = task.index,
+        .argv = idle ? NULL : role->argv,
+        .shell = idle ? NULL : b->shells[rp->role_index],
         .shell_secret = role->shell_secret,
         .shell_kind = role->shell_kind,
     };
     b->plan->n_processes++;
-    if (role->kind == ROLE_HOST)
+    if (role->kind == ROLE_HOST || idle)
         p->log = "";
     else if (is_rank)
         p->log = arena_printf(b->arena, "%s.rank-%d.log", rp->name, p->rank);
+    else if (task.task)
+        p->log = arena_printf(b->arena, "%s.task-%d.log", rp->name, slot);
     else if (rp->n_processes > 1)
         p->log = arena_printf(b->arena, "%s.%d.log", rp->name, slot);
     else
@@ -292,7 +312,7 @@ static int add_replica(struct builder *b, uint32_t role_index, int32_t index, st
         .address = arena_strdup(b->arena, inet_ntop(AF_INET, &address, text, sizeof(text))),
         .named = !isolation_is(b->facts, "none"),
         .first_process = b->plan->n_processes,
-        .n_processes = (uint32_t)processes_per_replica(role),
+        .n_processes = (uint32_t)processes_in(role, index),
     };
     if (strlen(rp->host) > LIMIT_NAME)
         return err_set(e, -EINVAL, "the host name %s of %s is longer than %d characters", rp->host,
@@ -443,6 +463,9 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         return r;
     b.replicas = ARENA_ARRAY(a, struct replica, n_replicas);
     b.processes = ARENA_ARRAY(a, struct process, n_processes);
+    b.shells = ARENA_ARRAY(a, const char *, spec->n_roles);
+    for (size_t i = 0; i < spec->n_roles; i++)
+        b.shells[i] = values_fill(a, spec, facts, spec->roles[i].shell);
     *plan = (struct plan){
         .spec = spec,
         .facts = facts,

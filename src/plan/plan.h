@@ -90,7 +90,9 @@ struct process {             /* a process that Muster starts itself; MPI ranks a
     uint32_t id;             /* index in plan->processes */
     uint32_t replica;        /* index in plan->replicas */
     int32_t slot;            /* 0..slots-1 within the replica */
-    int32_t rank;            /* -1 unless it is a rank (run -n) */
+    int32_t rank;            /* -1 unless it is a rank (run -n, spec->ranks) */
+    const struct task *task; /* of its role's tasks, the one it is; or NULL */
+    int32_t task_index;      /* among those of its type */
     const char *const *argv; /* NULL for a replica that only waits; secrets in it are "***" */
     const char *shell;       /* at most one of argv and shell */
     const char *shell_secret; /* what really runs if a secret is in it; NULL otherwise */

@@ -120,6 +120,14 @@ struct mount {
     const struct node *at; /* for messages, or NULL */
 };
 
+/* Tasks that share a role's replicas: TensorFlow's workers and parameter servers on Azure ML's nodes.
+ * All of a role's tasks, in order, are dealt out to its replicas one by one. */
+struct task {
+    const char *type; /* "worker", "ps" */
+    int32_t count;
+    bool serves; /* never ends by itself: the job is over when all others are */
+};
+
 /* Runs to its end in a replica, one after the other, before the replica's command starts. */
 struct init_command {
     const char *name, *image;              /* image: or NULL */
@@ -178,6 +186,9 @@ struct role {
     size_t n_init;
     const struct mount *mounts;
     size_t n_mounts;
+    const struct task *tasks; /* its processes, instead of `slots` in each replica; or NULL */
+    size_t n_tasks;
+    bool implied; /* no role of the file: the launcher of a platform that starts mpirun itself */
 };
 
 /* What a launcher role's mpirun line is made of (T9k composes it from the file's parts). */
@@ -204,6 +215,23 @@ struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[]
 struct pai_spec {
     int version;                                  /* 1 or 2 */
     const char *data_dir, *output_dir, *code_dir; /* v1, or NULL */
+};
+
+/* What `${{inputs.NAME}}` and `${{outputs.NAME}}` in Azure ML's commands stand for. */
+enum value_kind {
+    VALUE_LITERAL, /* text itself */
+    VALUE_INPUT,   /* a path, from the job file's directory on */
+    VALUE_OUTPUT,  /* a directory (or file) below the run's `outputs` */
+};
+
+struct job_value {
+    const char *name, *text;
+    enum value_kind kind;
+    bool remote;      /* text is an address of the platform's, not a path of this machine */
+    bool direct;      /* the command wants the address itself */
+    bool file;        /* VALUE_OUTPUT: a file, not a directory */
+    const char *here; /* --map: the path on this machine; or NULL */
+    const struct node *at;
 };
 
 /* torchrun's rendezvous, as a PyTorchJob's elasticPolicy says it. -1 or NULL: not said. */
@@ -233,6 +261,9 @@ struct job_spec {
     size_t n_roles;
     const struct mpi_spec *mpi; /* the mpirun line to compose; NULL: commands call it themselves */
     const struct pai_spec *pai; /* or NULL */
+
+    const struct job_value *values; /* what commands may name; Azure ML only */
+    size_t n_values;
 
     const char *experiment;           /* Azure ML's experiment_name, or NULL */
     const char *target, *target_type; /* the compute the file names, or NULL */

@@ -135,6 +135,25 @@ static void add_each(const struct sim *s, size_t n, const struct role *role, str
     }
 }
 
+/* When had all that do not serve succeeded, if others do? 0 = not yet. */
+static ns_t served_at(const struct sim *s, size_t n)
+{
+    ns_t at = 0;
+    bool serving = false;
+
+    for (uint32_t p = 0; p < s->plan->n_processes; p++) {
+        const struct task *task = s->plan->processes[p].task;
+        const struct event *ev = task && !task->serves ? end_of(s, n, p) : NULL;
+
+        serving |= task && task->serves;
+        if (task && !task->serves && (!ev || !ending_ok(&ev->end)))
+            return 0;
+        if (ev && ev->at > at)
+            at = ev->at;
+    }
+    return serving ? at : 0;
+}
+
 /* Of two at the same time: failure before success, then roles in order. */
 static struct verdict by_rules(const struct sim *s, size_t n)
 {
@@ -150,6 +169,8 @@ static struct verdict by_rules(const struct sim *s, size_t n)
         if (at)
             verdict_add(&v, 1, at, NULL);
     }
+    if (served_at(s, n))
+        verdict_add(&v, 1, served_at(s, n), NULL);
     return v;
 }
 
