@@ -34,9 +34,11 @@ static void show_roles(FILE *out, const struct plan *plan)
 
         fprintf(out, "  %-10s %d replica%s", role->name, role->replicas,
                 role->replicas == 1 ? "" : "s");
+        for (size_t k = 0; k < role->n_tasks; k++)
+            fprintf(out, "%s%d %s", k ? ", " : " with ", role->tasks[k].count, role->tasks[k].type);
         if (role->kind == ROLE_HOST && role->slots_kind == SLOTS_NUMBER)
             fprintf(out, " of %d slot%s", role->slots, role->slots == 1 ? "" : "s");
-        else if (role->kind == ROLE_PLAIN && role->slots > 1)
+        else if (role->kind == ROLE_PLAIN && role->slots > 1 && !role->n_tasks)
             fprintf(out, " of %d processes%s", role->slots,
                     role->own_slots ? " that its command starts" : "");
         fputc('\n', out);
@@ -106,7 +108,8 @@ static void show_command(FILE *out, const struct plan *plan, const struct proces
         return;
     }
     if (!p->argv) {
-        fputs(rp->role->kind == ROLE_HOST ? "  waits; the launcher starts ranks in it\n"
+        fputs(rp->role->n_tasks             ? "  waits: it has no task\n"
+              : rp->role->kind == ROLE_HOST ? "  waits; the launcher starts ranks in it\n"
                                           : "  the image's own entry point\n",
               out);
         return;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/nearest.h"
 #include "base/num.h"
 #include "doc/bind.h"
@@ -44,7 +45,7 @@ const struct opt job_here_opts[] = {
      .help = "what stands for an image: host, a virtual or conda environment"},
     {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
     {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
-     .help = "a path of the container is HERE on this machine"},
+     .help = "a path of the container, or an input's address, is HERE on this machine"},
     {"secrets", 0, OPT_STRING, AT(secrets), "DIR",
      .help = "values of secrets: DIR/NAME/KEY; never shown"},
     {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR",
@@ -119,11 +120,13 @@ static int check_values(const struct verb *verb, const struct job_options *o)
 static int check_maps(const struct verb *verb, struct job_options *o)
 {
     for (size_t i = 0; i < o->map.n; i++) {
-        const char *text = o->map.v[i], *equals = strchr(text, '=');
+        const char *text = o->map.v[i];
+        const char *equals = *text == '/' ? strchr(text, '=') : strrchr(text, '=');
+        const char *colon = strchr(text, ':');
 
         if (!equals || equals == text || !equals[1])
             return usage_error(verb, "--map %s: it must be CONTAINER_PATH=HOST_PATH", text);
-        if (*text != '/')
+        if (*text != '/' && (!colon || colon > equals))
             return usage_error(verb, "--map %s: the container's path must be absolute", text);
 
         auto_free char *here = realpath(equals + 1, NULL);
@@ -322,12 +325,33 @@ void job_facts(const struct job_options *o, struct facts *facts)
     }
 }
 
+/* Inputs of a command: those that are elsewhere are not fetched, and none may be missing. */
+static int inputs_here(const struct job_spec *spec, struct err *e)
+{
+    for (size_t i = 0; i < spec->n_values; i++) {
+        const struct job_value *v = &spec->values[i];
+
+        if (v->kind != VALUE_INPUT || v->direct || v->here || !spec_names_value(spec, v))
+            continue;
+        if (v->remote)
+            return err_set(e, -ENOENT,
+                           "the input %s is not on this machine; say where it is: --map %s=PATH",
+                           v->name, v->text);
+
+        auto_free char *path = xasprintf("%s/%s", *v->text == '/' ? "" : spec->dir, v->text);
+
+        if (access(path, F_OK) < 0)
+            return err_sys(e, -errno, "the input %s: cannot use %s", v->name, path);
+    }
+    return 0;
+}
+
 int job_runnable(const struct job_spec *spec, struct err *e)
 {
     const struct role *role = spec_without_command(spec);
 
     if (!role)
-        return 0;
+        return inputs_here(spec, e);
     return err_set(e, -ENOEXEC,
                    "%s has no command: it would run the entry point of its image%s%s, which is not "
                    "known here; say it: --entrypoint %s='CMD'",

@@ -102,6 +102,9 @@ static void lower_input(struct az *l, const struct node *node, struct job_value 
     v->remote = az_is_remote(in->path);
     v->text = without_scheme(in->path);
     v->at = node_get(node, "path");
+    if (v->remote && !v->direct)
+        diag_at(l->b.ds, v->at, "N0421", "say where it is: --map ADDRESS=PATH",
+                "the input `%s` is not on this machine", v->name);
 }
 
 static void lower_output(struct az *l, const struct node *node, struct job_value *v)

@@ -9,8 +9,12 @@
 
 static void add_who(const struct job *job, const struct cause *c, struct strbuf *out)
 {
+    const struct process *p = c->process >= 0 ? &job->plan->processes[c->process] : NULL;
+
     if (c->rank >= 0)
         strbuf_addf(out, "rank %d on ", c->rank);
+    if (p && p->task)
+        strbuf_addf(out, "%s %d on ", p->task->type, p->task_index);
     strbuf_addstr(out, job->plan->replicas[c->replica].name);
 }
 
@@ -20,7 +24,8 @@ static const char *program_of(const struct job *job, const struct cause *c)
     if (c->process < 0 || job->procs[c->process].end.exec_errno == 0)
         return job->plan->spec->mpi ? job->plan->spec->mpi->program[0] : "its command";
     const struct process *p = &job->plan->processes[c->process];
-    return p->argv ? p->argv[0] : p->shell ? "/bin/sh" : "its set-up";
+    const char *shell = p->shell_kind == SHELL_SH ? "/bin/sh" : "bash";
+    return p->argv ? p->argv[0] : p->shell ? shell : "its set-up";
 }
 
 static void add_exec(const struct job *job, const struct cause *c, struct strbuf *out)
@@ -158,7 +163,11 @@ void verdict_stopped(const struct job *job, struct strbuf *out)
         const struct process *p = &job->plan->processes[i];
         if (p->rank >= 0 || (!p->argv && !p->shell) || job_proc_outcome(job, i) != OUTCOME_STOPPED)
             continue;
-        strbuf_addf(out, "%s%s", any ? ", " : "", job->plan->replicas[p->replica].name);
+        strbuf_addstr(out, any ? ", " : "");
+        if (p->task)
+            strbuf_addf(out, "%s %d", p->task->type, p->task_index);
+        else
+            strbuf_addstr(out, job->plan->replicas[p->replica].name);
         any = true;
     }
 }

@@ -222,6 +222,7 @@ size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, stru
 #define PLAN_HOSTFILE_OPEN_MPI "hostfile.openmpi"
 #define PLAN_HOSTFILE_HYDRA "hostfile.hydra"
 #define PLAN_PEERS "peers.json"
+#define PLAN_OUTPUTS "outputs" /* Azure ML: PLAN_OUTPUTS/NAME */
 /* Below the scratch directory, because Open MPI splits its agents' paths at spaces. */
 #define PLAN_BIN "bin"                  /* first in PATH: ssh, rsh -> the shim */
 #define PLAN_RANK_WRAPPER "muster-rank" /* in PLAN_BIN -> the shim */

@@ -4,8 +4,6 @@
 
 #include "plan/plan.h"
 
-#define PLAN_OUTPUTS "outputs" /* below the run directory */
-
 /* What stands for the value in commands: its text, or a path. Never NULL. */
 const char *value_here(struct arena *a, const struct job_spec *spec, const struct facts *facts,
                        const struct job_value *v);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "run/azureml_dir.h"
 
 char *rundir_new_id(void)
 {
@@ -151,7 +152,7 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
     if (r == 0 && plan->other_hostfile)
         r = io_write_atomic(rd->fd, plan->other_hostfile_name, plan->other_hostfile,
                             strlen(plan->other_hostfile), e);
-    return r;
+    return r < 0 ? r : azureml_dir_fill(rd->fd, plan, e);
 }
 
 /* Oldest first is alphabetical: ids begin with the time. */

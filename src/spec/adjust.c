@@ -124,10 +124,30 @@ static struct role *entry_role(struct adjuster *x, const char *text, struct err 
     return role;
 }
 
+/* What each rank runs, where the platform starts mpirun and the file has only that. */
+static bool set_program(struct adjuster *x, const struct role *role, const char *command)
+{
+    const char **program = ARENA_ARRAY(x->a, const char *, 4);
+    bool implied = false;
+
+    for (size_t i = 0; i < x->spec->n_roles; i++)
+        implied = implied || x->roles[i].implied;
+    if (!implied || role->kind != ROLE_HOST)
+        return false;
+    program[0] = "bash";
+    program[1] = "-c";
+    program[2] = command;
+    x->mpi->program = program;
+    change_add(x, SEV_NOTE, "%s: the command of the file is replaced by --entrypoint", role->name);
+    return true;
+}
+
 static int entry_for_role(struct adjuster *x, struct role *role, const char *command, struct err *e)
 {
     if (!*command)
         return err_set(e, -EINVAL, "--entrypoint: the command of %s is empty", role->name);
+    if (x->mpi && set_program(x, role, command))
+        return 0;
     if (role->kind == ROLE_HOST)
         return err_set(e, -EINVAL,
                        "--entrypoint: a %s only waits for the launcher's ranks, it runs no command",

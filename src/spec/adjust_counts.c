@@ -336,6 +336,35 @@ static void follow_rules(struct adjuster *x, struct role *role, const struct tal
     }
 }
 
+/* Tasks share replicas: on fewer of these there are more in each, unless they are to be fewer. */
+static void apply_tasks(struct counting *c, struct role *role, const struct tally *t)
+{
+    struct adjuster *x = c->x;
+    struct task *tasks = ARENA_ARRAY(x->a, struct task, role->n_tasks);
+    struct port_request *ports = ARENA_ARRAY(x->a, struct port_request, role->n_ports);
+    int64_t before = (int64_t)t->before.replicas * t->before.width, total = 0;
+    int64_t after = (int64_t)t->after.replicas * t->after.width;
+
+    for (size_t i = 0; i < role->n_tasks; i++) {
+        tasks[i] = role->tasks[i];
+        if (t->after.width != t->before.width || t->after.replicas != t->asked.replicas)
+            tasks[i].count = (int32_t)in_proportion(tasks[i].count, before, after);
+        if (tasks[i].count != role->tasks[i].count)
+            change_add(x, SEV_NOTE, "%s: %d %s task%s instead of %d (%s)", role->name,
+                       tasks[i].count, tasks[i].type, tasks[i].count == 1 ? "" : "s",
+                       role->tasks[i].count,
+                       x->adj->fit ? "--fit" : "--nproc");
+        total += tasks[i].count;
+    }
+    role->tasks = tasks;
+    role->slots = (int32_t)((total + role->replicas - 1) / role->replicas);
+    for (size_t i = 0; i < role->n_ports; i++) {
+        ports[i] = role->ports[i];
+        ports[i].count = role->slots;
+    }
+    role->ports = ports;
+}
+
 static void apply(struct counting *c, size_t i)
 {
     struct adjuster *x = c->x;
@@ -348,6 +377,10 @@ static void apply(struct counting *c, size_t i)
                    t->after.replicas == t->asked.replicas ? "--scale" : "--fit");
         role->replicas = t->after.replicas;
         follow_rules(x, role, t);
+    }
+    if (role->n_tasks) {
+        apply_tasks(c, role, t);
+        return;
     }
     if (t->after.width == t->before.width)
         return;

@@ -131,15 +131,28 @@ static void map_words(void *ctx, const struct shell_word *words, size_t n, const
             with[i] = map_word(ctx, words[i].text);
 }
 
+/* FROM=/TO: an address may have a '=' in it. NULL if it is neither that nor between paths. */
+static const char *map_separator(const char *text)
+{
+    const char *equals = strchr(text, '='), *next;
+
+    if (text[0] == '/')
+        return equals && equals[1] == '/' ? equals : NULL;
+    equals = strchr(text, ':') ? strstr(text, "=/") : NULL;
+    while (equals && (next = strstr(equals + 1, "=/")))
+        equals = next;
+    return equals && strchr(text, ':') < equals ? equals : NULL;
+}
+
 static int read_maps(struct adjuster *x, struct mapping *maps, size_t *ret_n, struct err *e)
 {
     for (*ret_n = 0; x->adj->map && x->adj->map[*ret_n]; ++*ret_n) {
-        const char *text = x->adj->map[*ret_n], *equals = strchr(text, '=');
+        const char *text = x->adj->map[*ret_n], *equals = map_separator(text);
         struct mapping *m = &maps[*ret_n];
 
         if (*ret_n == LIMIT_MAPS)
             return err_set(e, -EINVAL, "--map: at most %d times", LIMIT_MAPS);
-        if (!equals || text[0] != '/' || equals[1] != '/')
+        if (!equals)
             return err_set(e, -EINVAL,
                            "--map %s: it must be CONTAINER_PATH=HOST_PATH, both absolute", text);
         m->len = (size_t)(equals - text);
@@ -197,6 +210,37 @@ static void map_role(struct adjuster *x, struct map_edit *m, struct role *role)
     map_env(x, m, role);
 }
 
+/* Inputs that are elsewhere, or at a path of the container's; outputs that are to go somewhere. */
+static void map_values(struct adjuster *x, struct map_edit *m)
+{
+    struct job_value *values = ARENA_ARRAY(x->a, struct job_value, x->spec->n_values);
+
+    if (x->spec->n_values)
+        memcpy(values, x->spec->values, x->spec->n_values * sizeof(*values));
+    for (size_t i = 0; i < x->spec->n_values; i++) {
+        struct job_value *v = &values[i];
+
+        v->here = v->kind != VALUE_LITERAL && v->text ? map_path(m, v->text) : NULL;
+        if (v->here)
+            change_add(x, SEV_NOTE, "the %s %s is %s (--map)",
+                       v->kind == VALUE_OUTPUT ? "output" : "input", v->name, v->here);
+    }
+    x->spec->values = values;
+}
+
+bool spec_names_value(const struct job_spec *spec, const struct job_value *v)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    bool named = false;
+
+    strbuf_addf(&sb, "${{%s.%s}}", v->kind == VALUE_OUTPUT ? "outputs" : "inputs", v->name);
+    for (size_t i = 0; i < spec->n_roles; i++)
+        named = named || (spec->roles[i].shell && strstr(spec->roles[i].shell, sb.buf));
+    for (const char *const *word = spec->mpi ? spec->mpi->program : NULL; word && *word; word++)
+        named = named || strstr(*word, sb.buf);
+    return named;
+}
+
 int adjust_map(struct adjuster *x, struct err *e)
 {
     struct mapping maps[LIMIT_MAPS + 1];
@@ -209,6 +253,7 @@ int adjust_map(struct adjuster *x, struct err *e)
         return r;
     for (size_t i = 0; i < x->spec->n_roles; i++)
         map_role(x, &m, &x->roles[i]);
+    map_values(x, &m);
     if (x->mpi) {
         m.changed = 0;
         x->mpi->program = edit_argv(x->a, x->mpi->program, &edit);
@@ -217,7 +262,7 @@ int adjust_map(struct adjuster *x, struct err *e)
     }
     if (x->changes.n == before)
         change_add(x, SEV_WARNING,
-                   "--map: no such path is in a working directory, a command or a "
-                   "variable of the job");
+                   "--map: no such path is in a working directory, a command, a "
+                   "variable or an input of the job");
     return 0;
 }

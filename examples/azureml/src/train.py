@@ -57,7 +57,7 @@ def peers():
 
 
 def workers():
-    return [peer for peer in peers() if peer["role"] == "worker"]
+    return [peer for peer in peers() if peer["role"] in ("worker", "node")]
 
 
 def my_host():
@@ -146,8 +146,9 @@ def tensorflow(config):
     tasks = {f"{role}:{i}": place for role, places in config["cluster"].items()
              for i, place in enumerate(places)}
     me = "{type}:{index}".format(**config["task"])
-    if peers() and len(tasks) != len(peers()):
-        sys.exit(f"TF_CONFIG has {len(tasks)} tasks, the job {len(peers())}")
+    hosts = {place.rsplit(":", 1)[0] for place in tasks.values()}
+    if peers() and len(hosts) != len(peers()):
+        sys.exit(f"the tasks of TF_CONFIG are on {len(hosts)} hosts, the job on {len(peers())}")
     heard = set()
     listener = listen(int(tasks[me].rsplit(":", 1)[1]))
     server = threading.Thread(target=serve, args=(listener, me, len(tasks), heard), daemon=True)

@@ -1,0 +1,118 @@
+/* azureml_dir.c - see azureml_dir.h. */
+#include "run/azureml_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define USER_LOGS "user_logs"
+
+static int make_dir(int fd, const char *name, struct err *e)
+{
+    return mkdirat(fd, name, 0700) < 0 && errno != EEXIST
+               ? err_sys(e, -errno, "cannot make %s in the run directory", name)
+               : 0;
+}
+
+static int make_outputs(int run_fd, const struct job_spec *spec, struct err *e)
+{
+    int r = make_dir(run_fd, PLAN_OUTPUTS, e);
+
+    for (size_t i = 0; i < spec->n_values && r == 0; i++) {
+        const struct job_value *v = &spec->values[i];
+        char path[sizeof(PLAN_OUTPUTS) + 256];
+
+        if (v->kind != VALUE_OUTPUT || v->file || v->here)
+            continue;
+        (void)snprintf(path, sizeof(path), PLAN_OUTPUTS "/%s", v->name);
+        r = make_dir(run_fd, path, e);
+    }
+    return r;
+}
+
+static int link_log(int fd, const char *name, const char *log, struct err *e)
+{
+    char target[PLAN_LOG_NAME + 16];
+
+    (void)snprintf(target, sizeof(target), "../logs/%s", log);
+    return symlinkat(target, fd, name) < 0 ? err_sys(e, -errno, "cannot link " USER_LOGS "/%s", name)
+                                           : 0;
+}
+
+/* At least two digits, as many as the last number needs. */
+static int digits(uint32_t n)
+{
+    int width = 2;
+
+    for (uint32_t k = 100; k <= n - (n > 0) && width < 10; k *= 10)
+        width++;
+    return width;
+}
+
+/* Ranks fill the nodes one after the other. */
+static int link_ranks(int fd, const struct plan *plan, struct err *e)
+{
+    int r = link_log(fd, "mpi_log.txt", plan->processes[plan->launcher].log, e);
+    const struct replica *node = &plan->replicas[0];
+    int width = digits((uint32_t)plan->world);
+
+    while (node->role->kind != ROLE_HOST)
+        node++;
+    for (int32_t rank = 0; rank < plan->world && r == 0; rank++) {
+        char name[64], log[PLAN_LOG_NAME];
+
+        (void)snprintf(name, sizeof(name), "std_log_process_%0*d.txt", width, rank);
+        (void)snprintf(log, sizeof(log), "%s.rank-%d.log", node[rank / node->role->slots].name,
+                       rank);
+        r = link_log(fd, name, log, e);
+    }
+    return r;
+}
+
+/* Of tasks, the number among those of their type. */
+static int link_processes(int fd, const struct plan *plan, struct err *e)
+{
+    int width = digits(plan->n_processes), r = 0;
+
+    for (uint32_t i = 0; i < plan->n_processes && r == 0; i++) {
+        const struct process *p = &plan->processes[i];
+        char name[64];
+
+        (void)snprintf(name, sizeof(name), "std_log_process_%0*u%s%s.txt", width,
+                       p->task ? (uint32_t)p->task_index : i,
+                       p->task && p->task->serves ? "_" : "",
+                       p->task && p->task->serves ? p->task->type : "");
+        if (*p->log)
+            r = link_log(fd, name, p->log, e);
+    }
+    return r;
+}
+
+int azureml_dir_fill(int run_fd, const struct plan *plan, struct err *e)
+{
+    const struct job_spec *spec = plan->spec;
+    int r = 0;
+
+    if (!spec->dialect || strcmp(spec->dialect, "azureml") != 0)
+        return 0;
+    r = make_outputs(run_fd, spec, e);
+    if (r == 0)
+        r = make_dir(run_fd, USER_LOGS, e);
+    if (r < 0)
+        return r;
+
+    auto_close int fd = openat(run_fd, USER_LOGS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(e, -errno, "cannot open " USER_LOGS);
+    if (plan->launcher >= 0)
+        return link_ranks(fd, plan, e);
+    if (plan->n_processes == 1 && spec->framework == FRAMEWORK_NONE)
+        return link_log(fd, "std_log.txt", plan->processes[0].log, e);
+    return link_processes(fd, plan, e);
+}

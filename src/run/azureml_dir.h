@@ -1,0 +1,20 @@
+/* azureml_dir.h - what users of Azure ML look for in a run's directory, under the names they know.
+ *
+ *   outputs/NAME                          the job's named outputs
+ *   user_logs/std_log.txt                 the only process of a job without a distribution
+ *   user_logs/std_log_process_00.txt …    the others, by rank; of tasks: workers first
+ *   user_logs/std_log_process_00_ps.txt   a parameter server
+ *   user_logs/mpi_log.txt                 what mpirun itself said
+ *
+ * The logs are links into logs/; one whose process never starts leads nowhere.
+ */
+#ifndef RUN_AZUREML_DIR_H
+#define RUN_AZUREML_DIR_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+/* Makes them below the run directory. Does nothing for jobs of other platforms. */
+int azureml_dir_fill(int run_fd, const struct plan *plan, struct err *e);
+
+#endif
