@@ -398,6 +398,61 @@ static void test_map(void)
     has(adjusted(&spec, ADJ(.map = LIST("a=/x"))), "both absolute", "a relative path");
 }
 
+/* Azure ML: inputs that are elsewhere, tasks on nodes, the command of a job that mpirun runs. */
+static void test_azureml(void)
+{
+    static const struct job_value values[] = {
+        {.name = "far", .text = "azureml://d/p=q", .kind = VALUE_INPUT, .remote = true},
+        {.name = "lit", .text = "/mnt/x", .kind = VALUE_LITERAL},
+    };
+    static const struct task tasks[] = {{"worker", 6, false}, {"ps", 2, true}};
+    static const struct port_request port = {.label = "TF_CONFIG", .count = 4};
+    static const char *const program[] = {"bash", "-c", "t ${{inputs.far}}", NULL};
+    static const char *const none[] = {NULL};
+    static const struct mpi_spec mpi = {.extra_args = none, .program = program};
+    struct role roles[] = {role_of("node", ROLE_PLAIN, 2, 4, "t ${{inputs.far}}"),
+                           role_of("launcher", ROLE_LAUNCHER, 1, 1, NULL)};
+    struct job_spec spec = job_of(roles, 1);
+    const struct job_spec *made = NULL;
+    struct changes changes;
+    struct err e;
+
+    spec.values = values;
+    spec.n_values = 2;
+    is_int(spec_adjust(a, &spec, ADJ(.map = LIST("azureml://d=/h", "/mnt=/m")), &made, &changes,
+                       &e),
+           0, "--map of an address");
+    is_str(made->values[0].here, "/h/p=q", "what is below it");
+    ok(!made->values[1].here, "a literal is no path");
+    has(adjusted(&spec, ADJ(.map = LIST("azureml://d/p=q=/h"))), "the input far is /h",
+        "an address with a '='");
+    ok(spec_names_value(&spec, &values[0]) && !spec_names_value(&spec, &values[1]),
+       "what a command names");
+
+    roles[0].tasks = tasks;
+    roles[0].n_tasks = 2;
+    roles[0].ports = &port;
+    roles[0].n_ports = 1;
+    is_int(spec_adjust(a, &spec, ADJ(.scale = LIST("node=3")), &made, &changes, &e), 0, "--scale");
+    is_int(made->roles[0].tasks[0].count, 6, "the tasks stay");
+    is_int(made->roles[0].slots, 3, "and are spread anew");
+    is_int(made->roles[0].ports[0].count, 3, "with a port for each");
+    is_int(spec_adjust(a, &spec, ADJ(.fit = true, .cpus = 4, .gpus = -1), &made, &changes, &e), 0,
+           "--fit");
+    is_int(made->roles[0].tasks[0].count + made->roles[0].tasks[1].count, 4, "fewer tasks");
+    has(adjusted(&spec, ADJ(.nproc = LIST("node=2"))), "node: 3 worker tasks instead of 6 (--nproc)",
+        "--nproc");
+
+    roles[0] = role_of("node", ROLE_HOST, 2, 4, NULL);
+    roles[1].implied = true;
+    spec.n_roles = 2;
+    spec.mpi = &mpi;
+    ok(spec_names_value(&spec, &values[0]), "what the ranks' command names");
+    is_int(spec_adjust(a, &spec, ADJ(.entrypoint = LIST("node=hostname")), &made, &changes, &e), 0,
+           "--entrypoint of what mpirun runs");
+    is_str(made->mpi->program[2], "hostname", "replaces it");
+}
+
 static void test_refused(void)
 {
     static const struct {
@@ -439,6 +494,7 @@ int main(void)
     test_secret();
     test_entrypoint();
     test_map();
+    test_azureml();
     test_refused();
     arena_free(a);
     return tap_done();
