@@ -115,6 +115,21 @@ write_tf() # COMMAND: a TFJob of a parameter server and two workers
     write_torch "$1" | sed 's/PyTorchJob/TFJob/; s/pytorchReplicaSpecs: {Master/tfReplicaSpecs: {PS/; s/name: pytorch/name: tensorflow/g'
 }
 
+write_azureml() # COMMAND: an Azure ML file of two nodes, distributed as the column mpi says
+{
+    case $mpi in
+    tensorflow) counts='worker_count: 2, parameter_server_count: 2' ;;
+    *) counts='process_count_per_instance: 2' ;;
+    esac
+    cat <<YAML
+command: $(json_list "$1" | sed 's/^.//; s/.$//')
+environment: {image: none}
+resources: {instance_count: 2}
+distribution: {type: $mpi, $counts}
+${deadline:+limits: {timeout: $deadline\}}
+YAML
+}
+
 up() # all four have said so
 {
     [ "$(grep -c '\] up' "$out")" -ge 4 ]
@@ -213,6 +228,7 @@ run_row()
     native) write_native "$command" >job.yaml ;;
     torch) write_torch "$command" >job.yaml ;;
     tf) write_tf "$command" >job.yaml ;;
+    azureml) write_azureml "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage

@@ -110,7 +110,7 @@ static void show_command(FILE *out, const struct plan *plan, const struct proces
     if (!p->argv) {
         fputs(rp->role->n_tasks             ? "  waits: it has no task\n"
               : rp->role->kind == ROLE_HOST ? "  waits; the launcher starts ranks in it\n"
-                                          : "  the image's own entry point\n",
+                                            : "  the image's own entry point\n",
               out);
         return;
     }

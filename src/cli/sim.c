@@ -202,8 +202,8 @@ static int make_story(struct arena *a, const struct sim_opts *o, const struct pl
     for (uint32_t i = 0; i < plan->n_processes; i++) {
         const struct role *role = plan->replicas[plan->processes[i].replica].role;
         const struct process *p = &plan->processes[i];
-        bool stays = (!p->argv && !p->shell) || serves(plan->spec, role) ||
-                     (p->task && p->task->serves);
+        bool stays =
+            (!p->argv && !p->shell) || serves(plan->spec, role) || (p->task && p->task->serves);
         fates[i] = usual_fate(stays ? -1 : role->kind == ROLE_LAUNCHER ? START_MS : o->duration_ms);
     }
     if (plan->launcher >= 0)

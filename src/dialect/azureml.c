@@ -244,10 +244,9 @@ static void lower_tensorflow(struct az *l, const struct az_distribution *in, str
     struct task *tasks = ARENA_ARRAY(l->b.a, struct task, 2);
     int64_t total;
 
-    tasks[0] = (struct task){"worker", count_of(l, "worker_count", in->workers, 1, node->replicas),
-                             false};
-    tasks[1] =
-        (struct task){"ps", count_of(l, "parameter_server_count", in->servers, 0, 0), true};
+    tasks[0] =
+        (struct task){"worker", count_of(l, "worker_count", in->workers, 1, node->replicas), false};
+    tasks[1] = (struct task){"ps", count_of(l, "parameter_server_count", in->servers, 0, 0), true};
     node->tasks = tasks;
     node->n_tasks = tasks[1].count > 0 ? 2 : 1;
     total = (int64_t)tasks[0].count + tasks[1].count;
@@ -364,8 +363,8 @@ static void lower_queue(struct az *l)
             l->out->priority = i + 1;
     }
     if (in->priority && l->out->priority < 0)
-        bind_word(&l->b, node_get(in->at, "priority"), "priority",
-                  lower_case(l->b.a, in->priority), priorities, ARRAY_SIZE(priorities));
+        bind_word(&l->b, node_get(in->at, "priority"), "priority", lower_case(l->b.a, in->priority),
+                  priorities, ARRAY_SIZE(priorities));
 }
 
 static void check_identity(struct az *l)
@@ -506,14 +505,14 @@ static bool detect(const struct node *root)
 {
     static const char *const company[] = {"environment", "compute", "distribution", "code",
                                           "resources"};
-    bool found = is_text(root, "$schema", "commandJob", false) ||
-                 is_text(root, "type", "command", true);
+    bool found =
+        is_text(root, "$schema", "commandJob", false) || is_text(root, "type", "command", true);
 
     for (size_t i = 0; i < ARRAY_SIZE(company); i++)
         found = found || (node_get(root, "command") && !node_get(root, "type") &&
                           !node_get(root, "$schema") && node_get(root, company[i]));
-    return found && !node_get(root, "apiVersion") && !is_text(root, "$schema", "Component", false) &&
-           !azureml_is_old(root);
+    return found && !node_get(root, "apiVersion") &&
+           !is_text(root, "$schema", "Component", false) && !azureml_is_old(root);
 }
 
 static enum verdict lower(struct arena *a, const struct read_options *opts, const struct doc *doc,

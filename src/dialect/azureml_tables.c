@@ -101,15 +101,9 @@ static const struct bind_field output_fields[] = {
 const struct bind_table az_output_table = BIND_TABLE("an output", struct az_data, output_fields);
 
 static const struct bind_field service_fields[] = {
-    KNOWN("type"),
-    KNOWN("port"),
-    KNOWN("nodes"),
-    KNOWN("properties"),
-    KNOWN("log_dir"),
-    KNOWN("ssh_public_keys"),
-    KNOWN("endpoint"),
-    KNOWN("status"),
-    KNOWN("error_message"),
+    KNOWN("type"),       KNOWN("port"),    KNOWN("nodes"),
+    KNOWN("properties"), KNOWN("log_dir"), KNOWN("ssh_public_keys"),
+    KNOWN("endpoint"),   KNOWN("status"),  KNOWN("error_message"),
 };
 struct az_service {
     const struct node *at;

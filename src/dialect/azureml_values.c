@@ -167,8 +167,8 @@ static size_t lower_all(struct az *l, const struct node *map, bool outputs, stru
 void az_lower_values(struct az *l)
 {
     const struct node *in = l->job->inputs, *out = l->job->outputs;
-    size_t room = (in && in->type == NODE_MAP ? in->n : 0) +
-                  (out && out->type == NODE_MAP ? out->n : 0);
+    size_t room =
+        (in && in->type == NODE_MAP ? in->n : 0) + (out && out->type == NODE_MAP ? out->n : 0);
     struct job_value *values = ARENA_ARRAY(l->b.a, struct job_value, room + 1);
 
     l->out->n_values = lower_all(l, in, false, values);
@@ -226,6 +226,7 @@ static size_t reference(struct scan *s, const char *p, const char **ret_name, bo
     const char *end = strstr(p, "}}"), *from = p + 3, *to = end;
 
     *ret_name = NULL;
+    *ret_output = false;
     if (!end)
         return 0;
     while (from < to && isspace((unsigned char)*from))

@@ -147,7 +147,8 @@ static struct sighting sight_azureml(const struct node *root)
 
     if (schema && strstr(schema, "Component"))
         s.words = "an Azure ML component";
-    else if (is_one_of(type, others) || (azure && strstr(schema, "Job") && !node_get(root, "command")))
+    else if (is_one_of(type, others) ||
+             (azure && strstr(schema, "Job") && !node_get(root, "command")))
         s.words = "an Azure ML job of another type";
     else if (node_get(root, "command") && azureml_is_old(root))
         s.words = "an Azure ML job in a form of 2021";

@@ -147,7 +147,8 @@ static void add_nodes(struct env_set *set, const struct plan *plan, const struct
         env_putf(set, ORIGIN_DIALECT, "AZ_BATCH_MASTER_NODE", "%s:%d", nodes->address,
                  port ? port->numbers[0] : BATCH_PORT);
     }
-    if (port && plan->spec->framework == FRAMEWORK_MPI) { /* for those who go on from mpirun to torch */
+    if (port &&
+        plan->spec->framework == FRAMEWORK_MPI) { /* for those who go on from mpirun to torch */
         add(set, "MASTER_ADDR", plan_reachable(nodes));
         env_putf(set, ORIGIN_DIALECT, "MASTER_PORT", "%d", port->numbers[0]);
         env_putf(set, ORIGIN_DIALECT, "NODE_RANK", "%u", rank);

@@ -151,7 +151,7 @@ struct builder {
     struct process *processes;
     struct notes notes;
     const char **shells; /* per role: its shell text with its values */
-    const int *port; /* the next of facts->ports, in spec order */
+    const int *port;     /* the next of facts->ports, in spec order */
 };
 
 const struct plan_port *plan_port(const struct replica *replica, const char *label)

@@ -40,8 +40,9 @@ static int link_log(int fd, const char *name, const char *log, struct err *e)
     char target[PLAN_LOG_NAME + 16];
 
     (void)snprintf(target, sizeof(target), "../logs/%s", log);
-    return symlinkat(target, fd, name) < 0 ? err_sys(e, -errno, "cannot link " USER_LOGS "/%s", name)
-                                           : 0;
+    return symlinkat(target, fd, name) < 0
+               ? err_sys(e, -errno, "cannot link " USER_LOGS "/%s", name)
+               : 0;
 }
 
 /* At least two digits, as many as the last number needs. */
@@ -84,8 +85,7 @@ static int link_processes(int fd, const struct plan *plan, struct err *e)
         char name[64];
 
         (void)snprintf(name, sizeof(name), "std_log_process_%0*u%s%s.txt", width,
-                       p->task ? (uint32_t)p->task_index : i,
-                       p->task && p->task->serves ? "_" : "",
+                       p->task ? (uint32_t)p->task_index : i, p->task && p->task->serves ? "_" : "",
                        p->task && p->task->serves ? p->task->type : "");
         if (*p->log)
             r = link_log(fd, name, p->log, e);

@@ -352,8 +352,7 @@ static void apply_tasks(struct counting *c, struct role *role, const struct tall
         if (tasks[i].count != role->tasks[i].count)
             change_add(x, SEV_NOTE, "%s: %d %s task%s instead of %d (%s)", role->name,
                        tasks[i].count, tasks[i].type, tasks[i].count == 1 ? "" : "s",
-                       role->tasks[i].count,
-                       x->adj->fit ? "--fit" : "--nproc");
+                       role->tasks[i].count, x->adj->fit ? "--fit" : "--nproc");
         total += tasks[i].count;
     }
     role->tasks = tasks;
@@ -453,8 +452,12 @@ int adjust_counts(struct adjuster *x, struct err *e)
         return r;
     if (adj->fit)
         fit(&c);
-    for (size_t i = 0; i < c.n; i++)
+    for (size_t i = 0; i < c.n; i++) {
         apply(&c, i);
+        if (x->roles[i].slots > LIMIT_SLOTS)
+            return err_set(e, -EINVAL, "%s would have %d tasks in each replica (%d at most)",
+                           x->roles[i].name, x->roles[i].slots, LIMIT_SLOTS);
+    }
     follow_elastic(x);
     for (size_t i = 0; i < c.n; i++)
         renumber_role(&c, &x->roles[i]);

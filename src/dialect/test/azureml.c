@@ -23,8 +23,8 @@ static void lower(struct lowered *l, const char *text)
     l->a = arena_new();
     diags_init(&l->ds, l->a);
     yaml_read(l->a, "dir/my job.yaml", text, strlen(text), &l->ds, &l->doc);
-    l->verdict = azureml.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds,
-                               &l->spec);
+    l->verdict =
+        azureml.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
     diags_sort(&l->ds);
 }
 
@@ -268,8 +268,7 @@ static void test_faults(void)
         {"environment: {image: i}\ncommand: t ${{search_space.x}}", "E0422@2:12"},
         {"environment: {image: i}\ncommand: t ${{inputs.x", "E0422@2:12"},
         {"environment: {image: i}\ncommand: t $[[x", "E0422@2:12"},
-        {"environment: {image: i}\ninputs: {x: 1}\ncommand: t {inputs.x} {inputs.y}",
-         "W0420@3:12"},
+        {"environment: {image: i}\ninputs: {x: 1}\ncommand: t {inputs.x} {inputs.y}", "W0420@3:12"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -41,7 +41,8 @@ static void test_tasks(void)
     struct seed s;
 
     seed_tasks(&s, both, 2, 2);
-    is_str(places(&s), "node-0 worker 0, node-0 worker 2, node-0 ps 1, node-1 worker 1, node-1 ps 0",
+    is_str(places(&s),
+           "node-0 worker 0, node-0 worker 2, node-0 ps 1, node-1 worker 1, node-1 ps 0",
            "tasks are dealt out to the nodes");
     is_str(seed_env(&s, 2, "TF_CONFIG"),
            "{\"cluster\":{\"ps\":[\"node-1:20004\",\"node-0:20002\"],\"worker\":[\"node-0:20000\","

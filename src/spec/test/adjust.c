@@ -419,9 +419,9 @@ static void test_azureml(void)
 
     spec.values = values;
     spec.n_values = 2;
-    is_int(spec_adjust(a, &spec, ADJ(.map = LIST("azureml://d=/h", "/mnt=/m")), &made, &changes,
-                       &e),
-           0, "--map of an address");
+    is_int(
+        spec_adjust(a, &spec, ADJ(.map = LIST("azureml://d=/h", "/mnt=/m")), &made, &changes, &e),
+        0, "--map of an address");
     is_str(made->values[0].here, "/h/p=q", "what is below it");
     ok(!made->values[1].here, "a literal is no path");
     has(adjusted(&spec, ADJ(.map = LIST("azureml://d/p=q=/h"))), "the input far is /h",
@@ -440,8 +440,8 @@ static void test_azureml(void)
     is_int(spec_adjust(a, &spec, ADJ(.fit = true, .cpus = 4, .gpus = -1), &made, &changes, &e), 0,
            "--fit");
     is_int(made->roles[0].tasks[0].count + made->roles[0].tasks[1].count, 4, "fewer tasks");
-    has(adjusted(&spec, ADJ(.nproc = LIST("node=2"))), "node: 3 worker tasks instead of 6 (--nproc)",
-        "--nproc");
+    has(adjusted(&spec, ADJ(.nproc = LIST("node=2"))),
+        "node: 3 worker tasks instead of 6 (--nproc)", "--nproc");
 
     roles[0] = role_of("node", ROLE_HOST, 2, 4, NULL);
     roles[1].implied = true;
