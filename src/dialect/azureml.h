@@ -85,6 +85,20 @@ struct az {
 /* Is the document in a form of the previews of 2020 and 2021? */
 bool azureml_is_old(const struct node *root);
 
+enum { AZ_NODE, AZ_LAUNCHER, AZ_N_ROLES };
+
+/* A count as the service reads it: a number in quotes is one. absent if it is not there, or wrong. */
+int32_t az_count(struct az *l, const char *key, const struct node *node, int32_t min,
+                 int32_t absent);
+const char *az_lower_case(struct arena *a, const char *text);
+
+/* Changes roles[AZ_NODE], which is complete but for its processes, as the distribution says; adds
+ * AZ_LAUNCHER if it needs one. False: it is known and not run. */
+bool az_lower_distribution(struct az *l, struct role *roles);
+
+/* What only the platform cares for. */
+void az_lower_platform(struct az *l);
+
 /* Is it an address of the platform's or of the web, rather than a path? */
 bool az_is_remote(const char *path);
 
