@@ -286,4 +286,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     return VERDICT_ACCEPT;
 }
 
-const struct dialect azureml = {.id = "azureml", .detect = detect, .lower = lower};
+const struct dialect azureml = {.id = "azureml",
+                                .title = "Azure ML's command jobs",
+                                .root_table = &az_job_table,
+                                .detect = detect,
+                                .lower = lower};
