@@ -61,6 +61,18 @@ is "$(cat "$(run_dir)/outputs/counted/lines")" "$(wc -l <"$TOP/examples/azureml/
     "an input beside the file, an output in the run's directory"
 is "$(cat "$(run_dir)/user_logs/std_log.txt")" "hello, world" "the only log"
 
+mkdir "$WORK/code"
+cat >"$WORK/out.yaml" <<'YAML'
+{command: echo made >outputs/model, code: code, environment: {image: i}}
+YAML
+ln -s "$WORK/state/muster/runs/gone/outputs" "$WORK/code/outputs" # of a run that was killed, and cleared away
+run_job "$WORK/out.yaml"
+is "$rc $(cat "$(run_dir)/outputs/model")" "0 made" "./outputs is the run's"
+is "$(ls "$WORK/code")" "" "and only while it runs"
+mkdir "$WORK/code/outputs"
+run_job "$WORK/out.yaml"
+is "$rc $(cat "$WORK/code/outputs/model")" "0 made" "a directory of that name stays what it is"
+
 cat >"$WORK/far.yaml" <<'YAML'
 command: cat ${{inputs.near}} ${{inputs.far}}/x; echo '$A' "$AZURE_ML_INPUT_far" ${{inputs.uri}}
 environment: azureml:e:1

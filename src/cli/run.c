@@ -24,6 +24,7 @@
 #include "engine/local/secrets.h"
 #include "job/mask.h"
 #include "job/report.h"
+#include "run/azureml_dir.h"
 #include "run/driver.h"
 #include "run/tail.h"
 
@@ -252,6 +253,7 @@ static int run_in(struct run *run)
     struct job *job = drive(plan, rd, &drive_opts, &e);
     int code = job ? tell(o, rd, job) : refuse("the job could not be started", &e);
     job_free(job);
+    azureml_dir_finish(plan);
     rundir_finish(rd);
     return code;
 }

@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 
 #define USER_LOGS "user_logs"
 
@@ -33,6 +36,60 @@ static int make_outputs(int run_fd, const struct job_spec *spec, struct err *e)
         r = make_dir(run_fd, path, e);
     }
     return r;
+}
+
+static bool is_command_job(const struct plan *plan)
+{
+    return plan->spec->dialect && strcmp(plan->spec->dialect, "azureml") == 0;
+}
+
+/* Where ./outputs leads; false if there is no link of that name. */
+static bool read_link(const struct plan *plan, char path[PATH_MAX], char target[PATH_MAX])
+{
+    ssize_t n = -1;
+
+    if (snprintf(path, PATH_MAX, "%s/" PLAN_OUTPUTS, plan->workdirs[0]) < PATH_MAX)
+        n = readlink(path, target, PATH_MAX - 1);
+    if (n >= 0)
+        target[n] = '\0';
+    return n >= 0;
+}
+
+/* A run that was killed leaves its link behind. One that lives holds its directory's lock. */
+static bool is_of_dead_run(const char *target)
+{
+    auto_free char *dir = xstrdup(target);
+    char *slash = strrchr(dir, '/');
+
+    if (!slash || strcmp(slash, "/" PLAN_OUTPUTS) != 0)
+        return false;
+    *slash = '\0';
+
+    auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT && strstr(dir, "/muster/runs/");
+    return faccessat(fd, PLAN_PEERS, F_OK, 0) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void link_outputs(const struct plan *plan)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    auto_free char *ours = xasprintf("%s/" PLAN_OUTPUTS, plan->facts->run_dir);
+
+    if (read_link(plan, path, target) && is_of_dead_run(target))
+        (void)unlink(path);
+    if (symlink(ours, path) < 0)
+        return; /* no reason not to run: the command may not want it */
+}
+
+void azureml_dir_finish(const struct plan *plan)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    auto_free char *ours = xasprintf("%s/" PLAN_OUTPUTS, plan->facts->run_dir);
+
+    if (is_command_job(plan) && read_link(plan, path, target) && strcmp(target, ours) == 0)
+        (void)unlink(path);
 }
 
 static int link_log(int fd, const char *name, const char *log, struct err *e)
@@ -98,13 +155,14 @@ int azureml_dir_fill(int run_fd, const struct plan *plan, struct err *e)
     const struct job_spec *spec = plan->spec;
     int r = 0;
 
-    if (!spec->dialect || strcmp(spec->dialect, "azureml") != 0)
+    if (!is_command_job(plan))
         return 0;
     r = make_outputs(run_fd, spec, e);
     if (r == 0)
         r = make_dir(run_fd, USER_LOGS, e);
     if (r < 0)
         return r;
+    link_outputs(plan);
 
     auto_close int fd = openat(run_fd, USER_LOGS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

@@ -1,6 +1,8 @@
 /* azureml_dir.h - what users of Azure ML look for in a run's directory, under the names they know.
  *
  *   outputs/NAME                          the job's named outputs
+ *   outputs                               also what commands find as ./outputs: a link for the time of
+ *                                         the run, unless there is something of that name already
  *   user_logs/std_log.txt                 the only process of a job without a distribution
  *   user_logs/std_log_process_00.txt …    the others, by rank; of tasks: workers first
  *   user_logs/std_log_process_00_ps.txt   a parameter server
@@ -16,5 +18,8 @@
 
 /* Makes them below the run directory. Does nothing for jobs of other platforms. */
 int azureml_dir_fill(int run_fd, const struct plan *plan, struct err *e);
+
+/* Takes the link in the working directory away again. */
+void azureml_dir_finish(const struct plan *plan);
 
 #endif
