@@ -11,10 +11,12 @@
 #include "base/mem.h"
 #include "shim/group.h"
 #include "shim/shim.h"
+#include "shim/volumes.h"
 
 struct process {
     struct child child; /* first */
     int pidfd;
+    bool is_init; /* of its replica: muster gives it a number as if it were one more process */
     struct output *output;
 };
 
@@ -24,6 +26,7 @@ struct request { /* the body of WIRE_SPAWN; strings are the link's */
     const char *cwd, *log;
     const char **argv, **env;
     const char *script; /* SPAWN_SCRIPT, else NULL */
+    uint32_t table;     /* SPAWN_INIT: of its mounts */
 };
 
 /* --- what muster is told ---------------------------------------------------------------------- */
@@ -80,7 +83,7 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
     close(p->pidfd);
     output_detach(s, p->output);
     snprintf(number, sizeof(number), "%u", c->process);
-    shim_record(s, at, r->name, number, status);
+    shim_record(s, at, r->name, p->is_init ? "init" : number, status);
     send_exited(s, c->process, status, at, max_rss, &oom);
     if (--r->n_main == 0)
         replica_condemn(s, r);
@@ -135,11 +138,24 @@ static int open_script(const char *script, int *ret_fd, struct err *e)
     return r < 0 ? err_set(e, r, "keep the script") : 0;
 }
 
+/* Where an init command sees what its replica's own processes do not. */
+static int open_view(struct shim *s, const struct request *rq, int *ret_fd, struct err *e)
+{
+    if (!(rq->flags & SPAWN_INIT) || s->level == LEVEL_NONE ||
+        s->tables[rq->replica->first_table + rq->table].n == 0)
+        return 0;
+    int fd = replica_view(s, rq->replica, rq->table, e);
+    if (fd < 0)
+        return fd;
+    *ret_fd = fd;
+    return 0;
+}
+
 static int start(struct shim *s, const struct request *rq, struct err *e)
 {
     int pipe_fds[2], r;
     struct process *p;
-    auto_close int read_end = -1, write_end = -1, script_fd = -1;
+    auto_close int read_end = -1, write_end = -1, script_fd = -1, view_fd = -1;
     struct spawn sp;
     int pidfd;
     pid_t pid;
@@ -147,6 +163,8 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     if (!output_log_name_ok(rq->log))
         return err_set(e, -EINVAL, "open log %s", rq->log);
     if (rq->script && open_script(rq->script, &script_fd, e) < 0)
+        return e->code;
+    if (open_view(s, rq, &view_fd, e) < 0)
         return e->code;
     if (pipe2(pipe_fds, O_CLOEXEC) < 0)
         return err_set(e, -errno, "pipe");
@@ -159,6 +177,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .argv = rq->argv,
         .env = rq->env,
         .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
+        .mnt_fd = view_fd > 0 ? view_fd : 0,
         .script_fd = rq->script ? script_fd : 0,
     };
     r = spawn_process(s, &sp, &pid, &pidfd, e);
@@ -173,6 +192,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .ended = process_ended,
     };
     p->pidfd = pidfd;
+    p->is_init = rq->flags & SPAWN_INIT;
     shim_watch_end(s, pidfd, pid);
     p->output = output_new(s, TAKE_FD(read_end), rq->log);
     child_add(s, &p->child);
@@ -223,11 +243,12 @@ static void begin(struct shim *s, const struct request *rq)
     if (is_mute(rq->replica))
         return;
     r = replica_open(s, rq->replica, &e);
-    if (r == 0 && !rq->replica->env) {
+    if (r == 0 && !rq->replica->env && !(rq->flags & SPAWN_INIT)) {
         rq->replica->env = copy_env(rq->env);
         rq->replica->cwd = xstrdup(rq->cwd);
     }
-    rq->replica->expects = false;
+    if (!(rq->flags & SPAWN_INIT))
+        rq->replica->expects = false;
     if (r == 0)
         r = rq->flags & SPAWN_OPEN ? open_only(s, rq)
             : rq->argv[0]          ? start(s, rq, &e)
@@ -249,7 +270,10 @@ int process_spawn(struct shim *s, struct wire_reader *r)
     rq.env = wire_get_strs(r);
     if (rq.flags & SPAWN_SCRIPT)
         rq.script = wire_get_str(r);
-    if (wire_done(r) && replica < s->n_replicas) {
+    if (rq.flags & SPAWN_INIT)
+        rq.table = wire_get_u32(r);
+    if (wire_done(r) && replica < s->n_replicas &&
+        (!(rq.flags & SPAWN_INIT) || rq.table < s->replicas[replica].n_tables)) {
         rq.replica = &s->replicas[replica];
         begin(s, &rq);
         result = 0;

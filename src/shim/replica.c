@@ -23,12 +23,14 @@
 #include "base/mem.h"
 #include "base/procs.h"
 #include "shim/shim.h"
+#include "shim/volumes.h"
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int furnish(const struct replica *r, struct err *e)
+static int furnish(struct shim *s, const struct replica *r, struct err *e)
 {
     char options[64] = "mode=1777";
+    int result;
 
     if (sethostname(r->host, strlen(r->host)) < 0)
         return err_sys(e, -errno, "cannot set the host name %s", r->host);
@@ -36,7 +38,10 @@ static int furnish(const struct replica *r, struct err *e)
         snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)r->shm);
     if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
         return err_sys(e, -errno, "cannot mount /dev/shm of %s", r->name);
-    return 0;
+    if (r->n_tables == 0)
+        return 0;
+    result = volumes_make(s, r, e);
+    return result < 0 ? result : volumes_mount(s, r, 0, e);
 }
 
 static int hold(struct replica *r, struct err *e)
@@ -62,12 +67,15 @@ static void step_back(const struct shim *s)
 }
 
 /* Level `none`: programs that share a host name must not share a place for their temporary files. */
-static int open_directory(const struct shim *s, struct replica *r, struct err *e)
+static int open_directory(struct shim *s, struct replica *r, struct err *e)
 {
+    int result;
+
     if (mkdirat(s->scratch_fd, r->name, 0700) < 0 && errno != EEXIST)
         return err_sys(e, -errno, "cannot make %s/%s", s->scratch_dir, r->name);
-    r->is_open = true;
-    return 0;
+    result = volumes_make(s, r, e);
+    r->is_open = result == 0;
+    return result;
 }
 
 int replica_open(struct shim *s, struct replica *r, struct err *e)
@@ -84,13 +92,29 @@ int replica_open(struct shim *s, struct replica *r, struct err *e)
     if (network && setns(r->net_fd, CLONE_NEWNET) < 0)
         result = err_sys(e, -errno, "cannot join the network of %s", r->name);
     else
-        result = furnish(r, e);
+        result = furnish(s, r, e);
     if (result == 0 && network)
         network_show(s);
     if (result == 0)
         result = hold(r, e);
     step_back(s);
     return result;
+}
+
+int replica_view(struct shim *s, const struct replica *r, uint32_t table, struct err *e)
+{
+    int result, fd = -1;
+
+    if (setns(r->mnt_fd, CLONE_NEWNS) < 0)
+        return err_sys(e, -errno, "cannot join %s", r->name);
+    result = unshare(CLONE_NEWNS) < 0
+                 ? err_sys(e, -errno, "cannot make a mount namespace in %s", r->name)
+                 : volumes_mount(s, r, table, e);
+    if (result == 0 && (fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC)) < 0)
+        result = err_sys(e, -errno, "cannot hold a mount namespace of %s", r->name);
+    if (setns(s->mnt_fd, CLONE_NEWNS) < 0)
+        _exit(1); /* as step_back() */
+    return result < 0 ? result : fd;
 }
 
 /* --- who is inside ---------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "shim/group.h"
 #include "shim/server.h"
 #include "shim/shim.h"
+#include "shim/volumes.h"
 
 /* --- SETUP ------------------------------------------------------------------------------------ */
 
@@ -44,6 +45,8 @@ static void read_replicas(struct shim *s, struct wire_reader *r)
             .cpu_milli = wire_get_i64(r),
             .memory = wire_get_i64(r),
             .shm = wire_get_i64(r),
+            .first_table = wire_get_u32(r),
+            .n_tables = wire_get_u32(r),
             .mnt_fd = -1,
             .uts_fd = -1,
             .net_fd = -1,
@@ -64,7 +67,7 @@ static void ready(struct shim *s)
 static int handle_setup(struct shim *s, struct wire_reader *r)
 {
     uint32_t version = wire_get_u32(r);
-    const char *run_dir, *hosts;
+    const char *hosts;
     struct err e = {0};
 
     if (s->is_set_up)
@@ -76,17 +79,21 @@ static int handle_setup(struct shim *s, struct wire_reader *r)
         return 0;
     }
     s->run_id = xstrdup(wire_get_str(r));
-    run_dir = wire_get_str(r);
+    s->run_dir = xstrdup(wire_get_str(r));
     s->scratch_dir = xstrdup(wire_get_str(r));
     hosts = wire_get_str(r);
     read_replicas(s, r);
-    if (!wire_done(r))
+    volumes_read(s, r);
+    if (r->broken)
         return -EPROTO;
     s->hosts = xstrdup(hosts);
-    if (setup_run(s, run_dir, hosts, &e) < 0 || server_open(s, &e) < 0) {
+    if (setup_run(s, s->run_dir, hosts, &e) < 0 || volumes_read_files(s, r, &e) < 0 ||
+        server_open(s, &e) < 0) {
         refuse(s, &e);
         return 0;
     }
+    if (!wire_done(r))
+        return -EPROTO;
     groups_make(s);
     s->is_set_up = true;
     ready(s);

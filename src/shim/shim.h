@@ -10,6 +10,7 @@
  *     process.c    main processes: SPAWN to EXITED
  *     setup.c      what is done once: mounts, directories, limits on descriptors
  *     replica.c    a replica's namespaces; killing all that is inside
+ *     volumes.c    what is mounted in a replica; cover.c where the place for it is missing
  *     network.c    level `network`: the job's bridge, a replica's eth0
  *     family.c     level `none`: whose process it is, told by ancestors and environment
  *     probe.c      can a level be had here at all
@@ -45,6 +46,7 @@ struct replica {
     uint32_t id;
     char *name, *host, *address;
     int64_t cpu_milli, memory, shm; /* -1: not limited */
+    uint32_t first_table, n_tables; /* of mounts: its own, and those of its init commands */
 
     bool is_open;       /* its namespaces are there */
     int mnt_fd, uts_fd; /* what a process joins; -1 at level none */
@@ -92,7 +94,9 @@ struct shim {
     bool over;     /* the loop ends */
     int exit_code; /* then */
 
-    char *run_id, *scratch_dir;
+    char *run_id, *run_dir, *scratch_dir;
+    struct vtable *tables; /* of mounts */
+    uint32_t n_tables;
     char *hosts;             /* text of the job's /etc/hosts: more names of replicas */
     int logs_fd, scratch_fd; /* directories */
     int exits_fd;            /* RUN_DIR/exits, one line per ending */
@@ -160,6 +164,9 @@ int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err
 
 /* Makes the replica's namespaces unless they are there. */
 int replica_open(struct shim *s, struct replica *r, struct err *e);
+/* A mount namespace as the replica's own, with the mounts of another of its tables on top: a
+ * descriptor, or -errno. */
+int replica_view(struct shim *s, const struct replica *r, uint32_t table, struct err *e);
 
 /* Condemned replicas lose every process inside at the next replicas_purge(), in one go. */
 void replica_condemn(struct shim *s, struct replica *r);
@@ -195,6 +202,7 @@ struct spawn {
     const char *const *argv; /* not empty; argv[0] without a slash is looked up in env's PATH */
     const char *const *env;
     int fds[3];
+    int mnt_fd;    /* the mount namespace it is in; 0: the replica's */
     int script_fd; /* what the process gets as WIRE_SCRIPT_FD, above that number; 0: nothing */
 };
 

@@ -103,15 +103,17 @@ static int leave_table(int script_fd)
 }
 
 /* Without a pid namespace that would end with the supervisor, the process itself is told to. */
-static int join(const struct shim *s, const struct replica *r)
+static int join(const struct shim *s, const struct spawn *sp)
 {
+    const struct replica *r = sp->replica;
+
     if (s->level == LEVEL_NONE) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
             return -1;
         errno = ESRCH;
         return getppid() == s->pid ? 0 : -1;
     }
-    if (setns(r->mnt_fd, CLONE_NEWNS) < 0 || setns(r->uts_fd, CLONE_NEWUTS) < 0)
+    if (setns(sp->mnt_fd ? sp->mnt_fd : r->mnt_fd, CLONE_NEWNS) < 0 || setns(r->uts_fd, CLONE_NEWUTS) < 0)
         return -1;
     return s->level == LEVEL_NETWORK ? setns(r->net_fd, CLONE_NEWNET) : 0;
 }
@@ -122,7 +124,7 @@ static int become(struct child_args *a)
     sigset_t none;
 
     a->stage = STAGE_JOIN;
-    if (join(a->s, r) < 0)
+    if (join(a->s, a->sp) < 0)
         return errno;
     a->stage = STAGE_GROUP;
     if (group_join(r->group) < 0)

@@ -56,6 +56,12 @@ void wire_put_strs(struct strbuf *sb, const char *const *v)
         wire_put_str(sb, v[i]);
 }
 
+void wire_put_bytes(struct strbuf *sb, const void *p, size_t n)
+{
+    wire_put_u32(sb, (uint32_t)n);
+    strbuf_add(sb, p, n);
+}
+
 long wire_frame_next(const char *buf, size_t n, enum wire_type *ret_type, struct wire_reader *ret)
 {
     struct header h;
@@ -127,6 +133,20 @@ const char **wire_get_strs(struct wire_reader *r)
     for (uint32_t i = 0; i < n; i++)
         v[i] = wire_get_str(r);
     return v;
+}
+
+const void *wire_get_bytes(struct wire_reader *r, size_t *ret_n)
+{
+    size_t n = wire_get_u32(r);
+    const char *p = r->p;
+
+    if (r->broken || n > (size_t)(r->end - p)) {
+        r->broken = true;
+        n = 0;
+    }
+    r->p += n;
+    *ret_n = n;
+    return p;
 }
 
 bool wire_done(const struct wire_reader *r)

@@ -21,7 +21,7 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
  * `network` as the first process of a pid namespace with a mount (and network) namespace of its own;
  * as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN, SYS_CHROOT and
@@ -35,10 +35,12 @@ enum wire_type {
     /* muster -> shim */
     WIRE_SETUP = 1, /* u32 version, str run_id, str run_dir, str scratch_dir, str hosts_file_text,
                        u32 n, then per replica: str name, str host, str address, i64 cpu_milli,
-                       i64 memory, i64 shm (bytes; -1 = not limited). Answered by READY or
-                       REFUSED. */
+                       i64 memory, i64 shm (bytes; -1 = not limited), u32 its first table of
+                       mounts, u32 how many it has; then the tables and the files (see
+                       MOUNT_FRESH). Answered by READY or REFUSED. */
     WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
-                       strs env, with SPAWN_SCRIPT: str script. Empty argv: the replica only waits; it counts as started when its
+                       strs env, with SPAWN_SCRIPT: str script, with SPAWN_INIT: u32 table of
+                       mounts (of the replica's, from 0). Empty argv: the replica only waits; it counts as started when its
                        namespaces are up. env is also what the agent gives commands in the replica
                        (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
                        waiting replica. Answered by STARTED or SPAWN_FAILED. */
@@ -92,6 +94,29 @@ enum {
                          Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
     SPAWN_SCRIPT = 4, /* the last word of argv is WIRE_SCRIPT_PATH: there it reads the script, text
                          that nobody else may see in a list of processes */
+    SPAWN_INIT = 8,   /* runs before the replica's own processes and is none of them: it sees the
+                         replica's mounts and those of a table of its own, and what the agent gives
+                         commands is not decided by it */
+};
+
+/* The tables of mounts in SETUP: u32 n, then per table u32 n, then per mount u32 kind, u32 flags,
+ * str volume, str from, str sub_path ("" = none), i64 size, str path, str cover; after them the
+ * files: u32 n, then per set u32 n, then per file str path, u32 mode, bytes. A replica's first table
+ * is its processes' own, the others are those of its init commands in order. Mounts are made in their
+ * order. Level `none` only has the directories made. */
+enum {
+    MOUNT_FRESH,  /* a directory of the replica's own, empty at first, by the volume's name */
+    MOUNT_SHARED, /* the same for the whole job */
+    MOUNT_HOST,   /* what is at `from` */
+    MOUNT_FILES,  /* the set of files number `size` */
+};
+enum {
+    MOUNT_READ_ONLY = 1,
+    MOUNT_MEMORY = 2,   /* FRESH: in memory, of `size` bytes at most (-1: as the kernel likes) */
+    MOUNT_MAKE_SUB = 4, /* sub_path is made if it is not there */
+    MOUNT_MAKE = 8,     /* so is path: it is inside a volume that begins empty */
+    /* cover not "": path is not there. The directory `cover` is, and gets a stand-in with all it
+     * holds and what of path is missing, that nothing can be written into. */
 };
 #define WIRE_SCRIPT_FD 9 /* one digit: dash knows no others */
 #define WIRE_SCRIPT_PATH "/dev/fd/9"
@@ -110,6 +135,7 @@ void wire_put_u32(struct strbuf *sb, uint32_t v);
 void wire_put_i64(struct strbuf *sb, int64_t v);
 void wire_put_str(struct strbuf *sb, const char *s);         /* with its NUL */
 void wire_put_strs(struct strbuf *sb, const char *const *v); /* NULL-terminated; NULL = none */
+void wire_put_bytes(struct strbuf *sb, const void *p, size_t n);
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -128,6 +154,7 @@ int64_t wire_get_i64(struct wire_reader *r);
 const char *wire_get_str(struct wire_reader *r); /* points into the buffer; "" if broken */
 /* A heap array (caller frees the array only) of pointers into the buffer, NULL-terminated. */
 const char **wire_get_strs(struct wire_reader *r);
+const void *wire_get_bytes(struct wire_reader *r, size_t *ret_n); /* points into the buffer */
 bool wire_done(const struct wire_reader *r); /* nothing broken, nothing left over */
 
 #endif

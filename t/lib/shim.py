@@ -18,7 +18,7 @@ READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, 
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
-VERSION = 1
+VERSION = 2
 
 # u: u32, i: i32, q: i64, s: string, v: list of strings
 BODIES = {
@@ -99,7 +99,8 @@ class Shim:
         body += u32(len(replicas))
         for i, (name, host, cpu, memory, shm) in enumerate(replicas):
             body += text(name) + text(host) + text(self.address % (i + 1)) + i64(cpu) + i64(memory) + i64(shm)
-        self.send(SETUP, body)
+            body += u32(0) + u32(0)
+        self.send(SETUP, body + u32(0) + u32(0))
 
     def _start(self, path, theirs, env):
         argv = [os.path.abspath(path), "supervise", self.level]

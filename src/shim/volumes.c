@@ -1,0 +1,359 @@
+/* volumes.c - what a replica finds at the paths of its mounts.
+ *
+ * A volume is a directory (or file) somewhere: in the scratch directory if it begins empty, in a
+ * file system of its own in memory if it is made of a secret's or config map's values, or where the
+ * machine has it. Mounting is binding that to the path, inside the replica's mount namespace: nobody
+ * else sees it, and it goes with the namespace. Sources are taken hold of before anything is mounted,
+ * so that no mount is in the way of another one's source.
+ *
+ * Not here: where the path itself is missing (cover.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "shim/volumes.h"
+
+/* Below the scratch directory. No replica's name begins with a dot. */
+#define FILES_DIR "files"
+#define SHARED_DIR ".job"
+
+/* --- what muster says ------------------------------------------------------------------------- */
+
+/* One component of a path, and no way up. */
+static bool is_plain(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/');
+}
+
+static void read_mount(struct wire_reader *r, struct vmount *m)
+{
+    *m = (struct vmount){.kind = wire_get_u32(r), .flags = wire_get_u32(r)};
+    m->volume = xstrdup(wire_get_str(r));
+    m->from = xstrdup(wire_get_str(r));
+    m->sub_path = xstrdup(wire_get_str(r));
+    m->size = wire_get_i64(r);
+    m->path = xstrdup(wire_get_str(r));
+    m->cover = xstrdup(wire_get_str(r));
+    if (m->kind > MOUNT_FILES || (m->kind <= MOUNT_SHARED && !is_plain(m->volume)) ||
+        m->path[0] != '/')
+        r->broken = true;
+}
+
+static uint32_t read_count(struct wire_reader *r)
+{
+    uint32_t n = wire_get_u32(r);
+
+    if (n > (size_t)(r->end - r->p)) /* each has some bytes */
+        r->broken = true;
+    return r->broken ? 0 : n;
+}
+
+void volumes_read(struct shim *s, struct wire_reader *r)
+{
+    s->n_tables = read_count(r);
+    s->tables = xcalloc(s->n_tables, sizeof(*s->tables));
+    for (uint32_t i = 0; i < s->n_tables; i++) {
+        struct vtable *t = &s->tables[i];
+
+        t->n = read_count(r);
+        t->v = xcalloc(t->n, sizeof(*t->v));
+        for (uint32_t k = 0; k < t->n && !r->broken; k++)
+            read_mount(r, &t->v[k]);
+        t->n = r->broken ? 0 : t->n;
+    }
+    for (uint32_t i = 0; i < s->n_replicas; i++)
+        if (s->replicas[i].first_table > s->n_tables ||
+            s->replicas[i].n_tables > s->n_tables - s->replicas[i].first_table)
+            r->broken = true;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Makes the directories above path below dirfd. */
+static int make_parents(int dirfd, const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        auto_free char *dir = xstrndup(path, (size_t)(slash - path));
+
+        if (*dir && mkdirat(dirfd, dir, 0755) < 0 && errno != EEXIST)
+            return -errno;
+    }
+    return 0;
+}
+
+static int write_file(int dirfd, const char *path, mode_t mode, const void *bytes, size_t n)
+{
+    int r = make_parents(dirfd, path);
+    auto_close int fd =
+        r < 0 ? -1 : openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (r == 0)
+        r = fd < 0 ? -errno : io_write_all(fd, bytes, n);
+    return r == 0 && fchmod(fd, mode) < 0 ? -errno : r;
+}
+
+static int read_set(struct wire_reader *r, int dirfd, uint32_t set, struct err *e)
+{
+    uint32_t n = read_count(r);
+    char name[16];
+
+    snprintf(name, sizeof(name), "%u", set);
+    if (dirfd >= 0 && mkdirat(dirfd, name, 0755) < 0)
+        return err_sys(e, -errno, "cannot make a volume of files");
+    auto_close int fd = dirfd < 0 ? -1 : openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const char *path = wire_get_str(r);
+        mode_t mode = wire_get_u32(r) & 0777;
+        size_t len;
+        const void *bytes = wire_get_bytes(r, &len);
+        int result = r->broken || fd < 0 ? 0 : write_file(fd, path, mode, bytes, len);
+
+        if (result < 0)
+            return err_sys(e, result, "cannot write the file %s of a volume", path);
+    }
+    return 0;
+}
+
+/* In memory, and nobody outside the job's mount namespace ever sees it. */
+static int mount_files(struct shim *s, struct err *e)
+{
+    auto_free char *path = xasprintf("%s/" FILES_DIR, s->scratch_dir);
+
+    if (mkdirat(s->scratch_fd, FILES_DIR, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, -errno, "cannot make %s", path);
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") < 0)
+        return err_sys(e, -errno, "cannot mount %s", path);
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? err_sys(e, -errno, "cannot open %s", path) : fd;
+}
+
+int volumes_read_files(struct shim *s, struct wire_reader *r, struct err *e)
+{
+    uint32_t n = read_count(r);
+    mode_t mask = umask(0);
+    auto_close int fd = n > 0 && s->level != LEVEL_NONE ? mount_files(s, e) : -1;
+    int result = n > 0 && s->level != LEVEL_NONE && fd < 0 ? fd : 0;
+
+    for (uint32_t i = 0; i < n && result == 0; i++)
+        result = read_set(r, fd, i, e);
+    umask(mask);
+    return result;
+}
+
+/* --- directories ------------------------------------------------------------------------------ */
+
+static char *own_dir(const struct shim *s, const struct replica *r, const struct vmount *m)
+{
+    return xasprintf("%s/" VOLUMES_DIR "/%s/%s", s->scratch_dir,
+                     m->kind == MOUNT_SHARED ? SHARED_DIR : r->name, m->volume);
+}
+
+/* Anyone's, as on a cluster: whoever the job becomes, the directory above is what protects it. */
+static int make_own(const struct shim *s, const struct replica *r, const struct vmount *m,
+                    struct err *e)
+{
+    auto_free char *dir = own_dir(s, r, m);
+    char options[64] = "mode=1777";
+
+    if (mkdir(dir, 0777) < 0)
+        return errno == EEXIST ? 0 : err_sys(e, -errno, "cannot make %s", dir);
+    if (chmod(dir, 0777) < 0)
+        return err_sys(e, -errno, "cannot make %s", dir);
+    if (!(m->flags & MOUNT_MEMORY) || s->level == LEVEL_NONE)
+        return 0;
+    if (m->size >= 0)
+        snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)m->size);
+    if (mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+        return err_sys(e, -errno, "cannot mount the volume %s of %s", m->volume, r->name);
+    return 0;
+}
+
+/* What was left there is an earlier attempt's: a replica begins with empty volumes. */
+static int make_home(const struct shim *s, const char *name, bool fresh, struct err *e)
+{
+    auto_free char *path = xasprintf(VOLUMES_DIR "/%s", name);
+
+    if (mkdirat(s->scratch_fd, VOLUMES_DIR, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, -errno, "cannot make %s/" VOLUMES_DIR, s->scratch_dir);
+    if (fresh)
+        (void)io_remove_tree(s->scratch_fd, path, NULL);
+    if (mkdirat(s->scratch_fd, path, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, -errno, "cannot make %s/%s", s->scratch_dir, path);
+    return 0;
+}
+
+int volumes_make(struct shim *s, const struct replica *r, struct err *e)
+{
+    bool has_home = false;
+
+    for (uint32_t t = 0; t < r->n_tables; t++) {
+        const struct vtable *table = &s->tables[r->first_table + t];
+
+        for (uint32_t i = 0; i < table->n; i++) {
+            const struct vmount *m = &table->v[i];
+            int result = 0;
+
+            if (m->kind > MOUNT_SHARED)
+                continue;
+            if (!has_home)
+                result = make_home(s, r->name, true, e);
+            has_home = true;
+            if (result == 0 && m->kind == MOUNT_SHARED)
+                result = make_home(s, SHARED_DIR, false, e);
+            if (result == 0)
+                result = make_own(s, r, m, e);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
+/* --- mounting --------------------------------------------------------------------------------- */
+
+static char *source_of(const struct shim *s, const struct replica *r, const struct vmount *m)
+{
+    switch (m->kind) {
+    case MOUNT_FILES:
+        return xasprintf("%s/" FILES_DIR "/%lld", s->scratch_dir, (long long)m->size);
+    case MOUNT_HOST:
+        return xstrdup(m->from);
+    default:
+        return own_dir(s, r, m);
+    }
+}
+
+/* The volume, or the part of it that is meant, with all that is mounted in it. */
+static int take_source(const struct shim *s, const struct replica *r, const struct vmount *m,
+                       struct err *e)
+{
+    auto_free char *volume = source_of(s, r, m);
+    auto_free char *path =
+        *m->sub_path ? xasprintf("%s/%s", volume, m->sub_path) : xstrdup(volume);
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+
+    if (*m->sub_path && (m->flags & MOUNT_MAKE_SUB) && access(path, F_OK) < 0) {
+        auto_close int dir = open(volume, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        if (make_parents(dir, m->sub_path) < 0 || mkdirat(dir, m->sub_path, 0777) < 0)
+            return err_sys(e, -errno, "cannot make %s in the volume %s", m->sub_path, m->volume);
+    }
+    auto_close int fd =
+        open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    if (fd < 0)
+        return err_sys(e, -errno, "cannot mount %s at %s", path, m->path);
+    if ((m->flags & MOUNT_READ_ONLY) &&
+        mount_setattr(fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+        return err_sys(e, -errno, "cannot mount %s read-only", path);
+    return TAKE_FD(fd);
+}
+
+static int make_point(const struct vmount *m, int tree, struct err *e)
+{
+    struct stat st;
+    int r = access(m->path, F_OK) == 0 ? 0 : make_parents(AT_FDCWD, m->path);
+
+    if (r == 0 && fstat(tree, &st) == 0 && access(m->path, F_OK) < 0)
+        r = S_ISDIR(st.st_mode) ? mkdir(m->path, 0777)
+                                : mknod(m->path, S_IFREG | 0644, 0); /* to be mounted over */
+    return r < 0 ? err_sys(e, -errno, "cannot make the mount point %s", m->path) : 0;
+}
+
+/* Places of ours that a mount may hide: the job's processes need them. */
+struct kept {
+    char path[PATH_MAX];
+    int tree;
+    ino_t ino;
+};
+
+static void keep(struct kept *k, const char *path)
+{
+    struct stat st;
+
+    snprintf(k->path, sizeof(k->path), "%s", path);
+    k->tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    k->ino = k->tree >= 0 && fstat(k->tree, &st) == 0 ? st.st_ino : 0;
+}
+
+static int bring_back(struct kept *k, struct err *e)
+{
+    const struct vmount m = {.path = k->path};
+    struct stat st;
+    int r = 0;
+
+    if (k->ino && (stat(k->path, &st) < 0 || st.st_ino != k->ino)) {
+        r = make_point(&m, k->tree, e);
+        if (r == 0 && move_mount(k->tree, "", AT_FDCWD, k->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+            r = err_sys(e, -errno, "cannot keep %s visible in a replica", k->path);
+    }
+    if (k->tree >= 0)
+        close(k->tree);
+    return r;
+}
+
+/* A stand-in has the mount points of all that are below it. */
+static bool is_covered(const struct vtable *t, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (strcmp(t->v[k].cover, t->v[i].cover) == 0)
+            return true;
+    return false;
+}
+
+static int attach(const struct vtable *t, const int *trees, struct err *e)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < t->n && r == 0; i++) {
+        const struct vmount *m = &t->v[i];
+
+        if (m->flags & MOUNT_MAKE)
+            r = make_point(m, trees[i], e);
+        if (r == 0 && *m->cover && !is_covered(t, i))
+            r = cover_make(t, trees, i, e);
+        if (r == 0 && move_mount(trees[i], "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+            r = err_sys(e, -errno, "cannot mount the volume %s at %s", m->volume, m->path);
+    }
+    return r;
+}
+
+int volumes_mount(struct shim *s, const struct replica *r, uint32_t table, struct err *e)
+{
+    const struct vtable *t = &s->tables[r->first_table + table];
+    auto_free int *trees = xcalloc(t->n, sizeof(*trees));
+    struct kept kept[3];
+    char self[PATH_MAX] = "";
+    uint32_t n = 0;
+    int result = 0;
+
+    if (t->n == 0)
+        return 0;
+    (void)!readlink("/proc/self/exe", self, sizeof(self) - 1);
+    keep(&kept[0], s->scratch_dir);
+    keep(&kept[1], s->run_dir);
+    keep(&kept[2], self);
+    for (; n < t->n && result >= 0; n++)
+        result = trees[n] = take_source(s, r, &t->v[n], e);
+    if (result >= 0)
+        result = attach(t, trees, e);
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        struct err ours;
+        int back = bring_back(&kept[i], result < 0 ? &ours : e);
+
+        result = result < 0 ? result : back;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (trees[i] >= 0)
+            close(trees[i]);
+    return result < 0 ? result : 0;
+}
