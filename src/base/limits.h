@@ -11,6 +11,8 @@
 #define LIMIT_NODES 100000                  /* nodes of a document, aliases expanded */
 #define LIMIT_KEYS 4096                     /* keys of one mapping */
 #define LIMIT_ENV 4096                      /* environment variables of a container */
+#define LIMIT_VOLUMES 256                   /* volumes of a pod; mounts of a container; items */
+#define LIMIT_INIT 64                       /* init containers of a pod */
 #define LIMIT_ANCHORS 1024                  /* anchors in one document */
 #define LIMIT_DOCUMENTS 64                  /* documents in one file */
 #define LIMIT_SETS 64                       /* --set options: each copies the document */

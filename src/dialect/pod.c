@@ -1,4 +1,4 @@
-/* pod.c - from a decoded pod template to what a role takes from it. */
+/* pod.c - from a decoded pod template to what a role takes from it. Volumes: pod_volumes.c. */
 #include "dialect/pod.h"
 
 #include <errno.h>
@@ -18,82 +18,12 @@ const struct pod_container *pod_find_container(const struct pod_template *t, con
     return NULL;
 }
 
-/* --- volumes -------------------------------------------------------------------------------- */
-
-static bool is_shm(const char *path)
-{
-    static const char shm[] = "/dev/shm";
-
-    return strncmp(path, shm, strlen(shm)) == 0 &&
-           path[strlen(shm) + strspn(path + strlen(shm), "/")] == '\0';
-}
-
-static const struct pod_volume *find_volume(const struct pod_spec *spec, const char *name)
-{
-    for (size_t i = 0; i < spec->volumes.n; i++) {
-        if (spec->volumes.v[i].name && strcmp(spec->volumes.v[i].name, name) == 0)
-            return &spec->volumes.v[i];
-    }
-    return NULL;
-}
-
-static bool in_memory(const struct pod_volume *v)
-{
-    return v->empty_dir && v->empty_dir->medium && strcmp(v->empty_dir->medium, "Memory") == 0;
-}
-
-/* The volume that becomes the container's /dev/shm, or NULL. */
-static const struct pod_volume *shm_volume(const struct pod_spec *spec,
-                                           const struct pod_container *c)
-{
-    for (size_t i = 0; i < c->mounts.n; i++) {
-        const struct pod_mount *m = &c->mounts.v[i];
-        const struct pod_volume *v = m->name ? find_volume(spec, m->name) : NULL;
-
-        if (v && m->path && is_shm(m->path) && in_memory(v))
-            return v;
-    }
-    return NULL;
-}
-
-static void check_mounts(const struct binder *b, const struct pod_spec *spec,
-                         const struct pod_container *c)
-{
-    for (size_t i = 0; i < c->mounts.n; i++) {
-        const struct pod_mount *m = &c->mounts.v[i];
-
-        if (m->name && !find_volume(spec, m->name))
-            diag_at(b->ds, node_get(m->at, "name"), "E0213", "add it to template.spec.volumes",
-                    "there is no volume `%s`", m->name);
-    }
-}
-
-static const char *volume_kind(const struct pod_volume *v)
-{
-    for (size_t i = 0; i < v->at->n; i++) {
-        const char *key = v->at->pairs[i].key->text;
-
-        if (strcmp(key, "name") != 0)
-            return key;
-    }
-    return "emptyDir";
-}
-
 void pod_note_unused(const struct binder *b, const struct pod_template *t,
                      const struct pod_container *used)
 {
-    const struct pod_volume *shm;
-
     if (!t->spec)
         return;
-    shm = used ? shm_volume(t->spec, used) : NULL;
-    for (size_t i = 0; i < t->spec->volumes.n; i++) {
-        const struct pod_volume *v = &t->spec->volumes.v[i];
-
-        if (v != shm && v->name)
-            diag_at(b->ds, v->at, "N0305", "make its content available at the same path",
-                    "volume `%s` (%s) is not mounted locally", v->name, volume_kind(v));
-    }
+    pod_note_volumes(b, t->spec);
     for (size_t i = 0; i < t->spec->containers.n; i++) {
         const struct pod_container *c = &t->spec->containers.v[i];
 
@@ -188,10 +118,10 @@ static void read_amounts(const struct binder *b, const char *what, const struct 
     }
 }
 
-static void fill_resources(const struct binder *b, const struct pod_template *t,
+static void fill_resources(const struct binder *b, const struct pod_volumes *vs,
                            const struct pod_container *c, struct resources *res)
 {
-    const struct pod_volume *shm = shm_volume(t->spec, c);
+    const struct pod_volume *shm = pod_shm_volume(vs, c);
     struct amounts limits, requests;
 
     read_amounts(b, "limits", c->resources ? c->resources->limits : NULL, &limits);
@@ -272,18 +202,21 @@ static struct env_entry *find_entry(struct env_entry *v, size_t n, const char *n
     return NULL;
 }
 
-static void fill_env(const struct binder *b, const struct pod_container *c, struct role *role)
+/* The variables of the container, after those that are there already. */
+static void fill_env(const struct binder *b, const struct pod_container *c,
+                     const struct env_entry **ret, size_t *ret_n)
 {
-    struct env_entry *env = ARENA_ARRAY(b->a, struct env_entry, role->n_env + c->env.n);
-    size_t n = role->n_env, inherited = n;
+    size_t n = *ret_n, inherited = n;
+    struct env_entry *env;
 
     if (c->env.n > LIMIT_ENV) {
         diag_at(b->ds, node_key(c->at, "env"), "E0005", NULL,
                 "there are more than %d environment variables in one container", LIMIT_ENV);
         return;
     }
+    env = ARENA_ARRAY(b->a, struct env_entry, n + c->env.n);
     if (n)
-        memcpy(env, role->env, n * sizeof(*env));
+        memcpy(env, *ret, n * sizeof(*env));
     for (size_t i = 0; i < c->env.n; i++) {
         struct env_entry entry, *other;
 
@@ -300,17 +233,18 @@ static void fill_env(const struct binder *b, const struct pod_container *c, stru
                     other->at->pos.line);
         *other = entry;
     }
-    role->env = env;
-    role->n_env = n;
+    *ret = env;
+    *ret_n = n;
 }
 
-static void fill_env_from(const struct binder *b, const struct pod_container *c, struct role *role)
+static void fill_env_from(const struct binder *b, const struct pod_container *c,
+                          const struct env_entry **ret, size_t *ret_n)
 {
-    struct env_entry *list = ARENA_ARRAY(b->a, struct env_entry, role->n_env_from + c->env_from.n);
-    size_t n = role->n_env_from;
+    struct env_entry *list = ARENA_ARRAY(b->a, struct env_entry, *ret_n + c->env_from.n);
+    size_t n = *ret_n;
 
     if (n)
-        memcpy(list, role->env_from, n * sizeof(*list));
+        memcpy(list, *ret, n * sizeof(*list));
     for (size_t i = 0; i < c->env_from.n; i++) {
         const struct pod_env_from *f = &c->env_from.v[i];
         const struct pod_object_ref *ref = f->secret ? f->secret : f->config_map;
@@ -328,13 +262,68 @@ static void fill_env_from(const struct binder *b, const struct pod_container *c,
             .at = f->at,
         };
     }
-    role->env_from = list;
-    role->n_env_from = n;
+    *ret = list;
+    *ret_n = n;
 }
 
-void pod_fill_role(const struct binder *b, const struct pod_template *t,
-                   const struct pod_container *c, struct role *role)
+/* --- init containers ------------------------------------------------------------------------ */
+
+/* Kubernetes' own sidecars are init containers that never end. */
+static bool is_sidecar(const struct pod_container *c)
 {
+    const struct node *policy = node_get(c->at, "restartPolicy");
+
+    return policy && policy->type == NODE_STRING && strcmp(policy->text, "Always") == 0;
+}
+
+static void fill_init(const struct binder *b, const struct pod_volumes *vs, struct role *role)
+{
+    const struct pod_spec *spec = vs->spec;
+    struct init_command *init;
+    size_t n = 0;
+
+    role->init = NULL;
+    role->n_init = 0;
+    if (spec->init.n > LIMIT_INIT) {
+        diag_at(b->ds, node_key(spec->at, "initContainers"), "E0005", NULL,
+                "there are more than %d init containers in one pod", LIMIT_INIT);
+        return;
+    }
+    init = ARENA_ARRAY(b->a, struct init_command, spec->init.n);
+    for (size_t i = 0; i < spec->init.n; i++) {
+        const struct pod_container *c = &spec->init.v[i];
+        struct init_command *out = &init[n];
+
+        if (!c->name)
+            continue;
+        if (is_sidecar(c)) {
+            diag_at(b->ds, c->at, "N0303", NULL, "container `%s` is not run locally", c->name);
+            continue;
+        }
+        *out = (struct init_command){.name = c->name, .image = c->image, .at = c->at};
+        out->argv = c->command && c->command[0] ? c->command : NULL;
+        out->args = c->args;
+        out->workdir = c->workdir;
+        fill_env(b, c, &out->env, &out->n_env);
+        fill_env_from(b, c, &out->env_from, &out->n_env_from);
+        out->n_mounts = pod_mounts(b, vs, c, &out->mounts);
+        if (c->resources)
+            diag_at(b->ds, node_key(c->at, "resources"), "N0301", NULL,
+                    "`resources` of an init container has no effect in a local run");
+        n++;
+    }
+    role->init = init;
+    role->n_init = n;
+}
+
+/* --- a role --------------------------------------------------------------------------------- */
+
+void pod_fill_role_given(const struct binder *b, const struct pod_template *t,
+                         const struct pod_container *c, const struct pod_volume *given,
+                         size_t n_given, struct role *role)
+{
+    const struct pod_volumes vs = {t->spec, given, n_given};
+
     role->template_at = t->at;
     if (t->spec->grace_s >= 0)
         role->grace_s = t->spec->grace_s;
@@ -344,10 +333,18 @@ void pod_fill_role(const struct binder *b, const struct pod_template *t,
         role->workdir = c->workdir;
         role->workdir_at = node_get(c->at, "workingDir");
     }
-    check_mounts(b, t->spec, c);
-    fill_resources(b, t, c, &role->res);
-    fill_env(b, c, role);
-    fill_env_from(b, c, role);
+    pod_check_volumes(b, t->spec);
+    role->n_mounts = pod_mounts(b, &vs, c, &role->mounts);
+    fill_resources(b, &vs, c, &role->res);
+    fill_env(b, c, &role->env, &role->n_env);
+    fill_env_from(b, c, &role->env_from, &role->n_env_from);
+    fill_init(b, &vs, role);
+}
+
+void pod_fill_role(const struct binder *b, const struct pod_template *t,
+                   const struct pod_container *c, struct role *role)
+{
+    pod_fill_role_given(b, t, c, NULL, 0, role);
 }
 
 void pod_share_role(const struct role *worker, struct role *launcher)
@@ -361,4 +358,8 @@ void pod_share_role(const struct role *worker, struct role *launcher)
     launcher->n_env = worker->n_env;
     launcher->env_from = worker->env_from;
     launcher->n_env_from = worker->n_env_from;
+    launcher->mounts = worker->mounts;
+    launcher->n_mounts = worker->n_mounts;
+    launcher->init = worker->init;
+    launcher->n_init = worker->n_init;
 }

@@ -54,7 +54,8 @@ struct pod_env_from {
 
 struct pod_mount {
     const struct node *at;
-    const char *name, *path;
+    const char *name, *path, *sub_path, *sub_path_expr;
+    bool read_only;
 };
 
 struct pod_resources {
@@ -78,15 +79,41 @@ struct pod_empty_dir {
     const struct node *size_limit;
 };
 
+struct pod_host_path {
+    const struct node *at;
+    const char *path, *type;
+};
+
+struct pod_item {
+    const struct node *at;
+    const char *key, *path;
+};
+
+struct pod_files { /* configMap, secret: a directory with a file for each key */
+    const struct node *at;
+    const char *name;
+    BIND_LIST(struct pod_item) items;
+    bool optional;
+};
+
+struct pod_claim {
+    const struct node *at;
+    const char *name;
+    bool read_only;
+};
+
 struct pod_volume {
     const struct node *at;
     const char *name;
     const struct pod_empty_dir *empty_dir;
+    const struct pod_host_path *host_path;
+    const struct pod_files *config_map, *secret;
+    const struct pod_claim *claim;
 };
 
 struct pod_spec {
     const struct node *at;
-    BIND_LIST(struct pod_container) containers;
+    BIND_LIST(struct pod_container) containers, init;
     BIND_LIST(struct pod_volume) volumes;
     int32_t grace_s; /* -1 if absent */
 };
@@ -101,15 +128,22 @@ extern const struct bind_table pod_template_table;
 /* The template's container of that name, or NULL (also for a template without containers). */
 const struct pod_container *pod_find_container(const struct pod_template *t, const char *name);
 
-/* Notes what of the template is not acted on: other containers than `used`, volumes. */
+/* Notes what of the template is not acted on: other containers than `used`, kinds of volumes. */
 void pod_note_unused(const struct binder *b, const struct pod_template *t,
                      const struct pod_container *used);
 
 /* Takes from the container what it says: image, working directory, environment, resources with the
  * shared memory, and the pod's grace period. What it does not say stays as it is in role; its
- * environment is added to role's, a later name replacing an earlier one. */
+ * environment is added to role's, a later name replacing an earlier one. Mounts and init commands
+ * are the template's alone. */
 void pod_fill_role(const struct binder *b, const struct pod_template *t,
                    const struct pod_container *c, struct role *role);
+
+/* The same for a pod that an operator gives volumes of its own (their `at` may be NULL), which the
+ * template may mount although it does not define them. */
+void pod_fill_role_given(const struct binder *b, const struct pod_template *t,
+                         const struct pod_container *c, const struct pod_volume *given,
+                         size_t n_given, struct role *role);
 
 /* A quantity of Kubernetes, in thousandths (cpu) or whole units. False after adding an error about
  * `name` at the node; *ret is then untouched. */
@@ -118,5 +152,28 @@ bool pod_quantity(const struct binder *b, const char *name, const struct node *n
 
 /* A launcher made from the worker's template: all that pod_fill_role() took, but the resources. */
 void pod_share_role(const struct role *worker, struct role *launcher);
+
+/* pod_volumes.c, for pod.c */
+
+/* What a pod may mount: the template's volumes, and those that are given. */
+struct pod_volumes {
+    const struct pod_spec *spec;
+    const struct pod_volume *given;
+    size_t n_given;
+};
+
+/* The volume that becomes the container's /dev/shm, or NULL. */
+const struct pod_volume *pod_shm_volume(const struct pod_volumes *vs,
+                                        const struct pod_container *c);
+
+/* Finds what is wrong with the template's own volumes. */
+void pod_check_volumes(const struct binder *b, const struct pod_spec *spec);
+
+/* Notes the volumes of kinds that only a cluster has. */
+void pod_note_volumes(const struct binder *b, const struct pod_spec *spec);
+
+/* The container's mounts, but the one that is its /dev/shm; returns how many. */
+size_t pod_mounts(const struct binder *b, const struct pod_volumes *vs,
+                  const struct pod_container *c, const struct mount **ret);
 
 #endif

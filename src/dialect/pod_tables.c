@@ -88,11 +88,11 @@ static const struct bind_table env_from_table =
 static const struct bind_field mount_fields[] = {
     {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_mount, name)},
     {.key = "mountPath", .kind = BIND_STRING, .required = true, AT(pod_mount, path)},
-    KNOWN("readOnly"),
-    KNOWN("recursiveReadOnly"),
-    KNOWN("subPath"),
-    KNOWN("subPathExpr"),
-    KNOWN("mountPropagation"),
+    {.key = "readOnly", .kind = BIND_BOOL, AT(pod_mount, read_only)},
+    NOTED("recursiveReadOnly"),
+    {.key = "subPath", .kind = BIND_STRING, AT(pod_mount, sub_path)},
+    {.key = "subPathExpr", .kind = BIND_STRING, AT(pod_mount, sub_path_expr)},
+    NOTED("mountPropagation"),
 };
 static const struct bind_table mount_table =
     BIND_TABLE_LENIENT("a volumeMounts entry", struct pod_mount, mount_fields);
@@ -149,14 +149,54 @@ static const struct bind_field empty_dir_fields[] = {
 static const struct bind_table empty_dir_table =
     BIND_TABLE_LENIENT("emptyDir", struct pod_empty_dir, empty_dir_fields);
 
-/* Of the many kinds only emptyDir is looked into; the others are named in a note. */
+static const struct bind_field host_path_fields[] = {
+    {.key = "path", .kind = BIND_STRING, .required = true, AT(pod_host_path, path)},
+    {.key = "type", .kind = BIND_STRING, AT(pod_host_path, type)},
+};
+static const struct bind_table host_path_table =
+    BIND_TABLE_LENIENT("hostPath", struct pod_host_path, host_path_fields);
+
+static const struct bind_field item_fields[] = {
+    {.key = "key", .kind = BIND_STRING, .required = true, AT(pod_item, key)},
+    {.key = "path", .kind = BIND_STRING, .required = true, AT(pod_item, path)},
+    NOTED("mode"),
+};
+static const struct bind_table item_table =
+    BIND_TABLE_LENIENT("an item", struct pod_item, item_fields);
+
+#define FILES_FIELDS(name_key)                                                                     \
+    {.key = (name_key), .kind = BIND_STRING, .required = true, AT(pod_files, name)},               \
+        {.key = "items", .kind = BIND_STRUCTS, .table = &item_table, AT(pod_files, items)},        \
+        {.key = "optional", .kind = BIND_BOOL, AT(pod_files, optional)}, NOTED("defaultMode")
+
+static const struct bind_field config_map_fields[] = {FILES_FIELDS("name")};
+static const struct bind_table config_map_table =
+    BIND_TABLE_LENIENT("configMap", struct pod_files, config_map_fields);
+static const struct bind_field secret_fields[] = {FILES_FIELDS("secretName")};
+static const struct bind_table secret_table =
+    BIND_TABLE_LENIENT("secret", struct pod_files, secret_fields);
+
+static const struct bind_field claim_fields[] = {
+    {.key = "claimName", .kind = BIND_STRING, .required = true, AT(pod_claim, name)},
+    {.key = "readOnly", .kind = BIND_BOOL, AT(pod_claim, read_only)},
+};
+static const struct bind_table claim_table =
+    BIND_TABLE_LENIENT("persistentVolumeClaim", struct pod_claim, claim_fields);
+
+/* The kinds that a machine has too are looked into; the others are named in a note. */
 static const struct bind_field volume_fields[] = {
     {.key = "name", .kind = BIND_STRING, .required = true, AT(pod_volume, name)},
     {.key = "emptyDir", .kind = BIND_STRUCT, .table = &empty_dir_table, AT(pod_volume, empty_dir)},
-    KNOWN("persistentVolumeClaim"),
-    KNOWN("hostPath"),
-    KNOWN("configMap"),
-    KNOWN("secret"),
+    {.key = "hostPath", .kind = BIND_STRUCT, .table = &host_path_table, AT(pod_volume, host_path)},
+    {.key = "configMap",
+     .kind = BIND_STRUCT,
+     .table = &config_map_table,
+     AT(pod_volume, config_map)},
+    {.key = "secret", .kind = BIND_STRUCT, .table = &secret_table, AT(pod_volume, secret)},
+    {.key = "persistentVolumeClaim",
+     .kind = BIND_STRUCT,
+     .table = &claim_table,
+     AT(pod_volume, claim)},
     KNOWN("nfs"),
     KNOWN("projected"),
     KNOWN("downwardAPI"),
@@ -200,7 +240,7 @@ static const struct bind_field spec_fields[] = {
      .max = INT32_MAX,
      .def = -1,
      AT(pod_spec, grace_s)},
-    {.key = "initContainers", .kind = BIND_NOTED, .why = "are not run locally"},
+    {.key = "initContainers", .kind = BIND_STRUCTS, .table = &container_table, AT(pod_spec, init)},
     NOTED("activeDeadlineSeconds"),
     NOTED("affinity"),
     NOTED("automountServiceAccountToken"),

@@ -113,8 +113,10 @@ struct mount {
     const char *from; /* host path, or the name of the config map, secret or claim; NULL if none */
     const char *path; /* where the process sees it */
     const char *sub_path; /* or NULL */
-    bool read_only, optional;
-    bool memory;                     /* an emptyDir of medium Memory */
+    bool expand_sub_path; /* $(NAME) in it as in argv */
+    bool read_only;
+    bool optional; /* it need not be there; a host path is made where it is missing */
+    bool memory;   /* an emptyDir of medium Memory */
     const struct volume_item *items; /* none: every key */
     size_t n_items;
     const struct node *at; /* for messages, or NULL */
