@@ -17,6 +17,7 @@
 #include "engine/local/isolate.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
+#include "engine/local/volumes.h"
 #include "plan/plan.h"
 #include "run/rundir.h"
 
@@ -59,6 +60,10 @@ static int explain_job(const struct explain *x, struct arena *a, const struct jo
     for (size_t i = 0; i < missing.n && (o->secrets || o->configmaps); i++)
         fprintf(stderr, "muster explain: warning: %s\n", missing.v[i]);
     r = isolation_choose(a, x->opts.isolate, facts, e);
+    if (r < 0)
+        return r;
+    r = volumes_resolve(a, spec, (const char *const *)o->volumes_abs.v, o->secrets, o->configmaps,
+                        true, facts, e);
     if (r < 0)
         return r;
     if (ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e) < 0)

@@ -46,6 +46,10 @@ const struct opt job_here_opts[] = {
     {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
     {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
      .help = "a path of the container, or an input's address, is HERE on this machine"},
+    {"volume", 0, OPT_STRINGS, AT(volumes), "NAME=PATH",
+     .help = "what stands for a volume, or a volume claim, here"},
+    {"skip-init", 0, OPT_STRINGS, AT(skip_init), "NAME",
+     .help = "do not run this init command; `all`: none of them"},
     {"secrets", 0, OPT_STRING, AT(secrets), "DIR",
      .help = "values of secrets: DIR/NAME/KEY; never shown"},
     {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR",
@@ -60,7 +64,8 @@ const struct opt job_here_opts[] = {
 void job_options_release(struct job_options *o)
 {
     struct strvec *lists[] = {&o->sets, &o->scale,       &o->nproc,  &o->entrypoint,
-                              &o->map,  &o->inherit_env, &o->images, &o->maps};
+                              &o->map,  &o->inherit_env, &o->images, &o->maps,
+                              &o->volumes, &o->volumes_abs, &o->skip_init};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);
@@ -134,6 +139,25 @@ static int check_maps(const struct verb *verb, struct job_options *o)
         if (!here)
             return usage_error(verb, "--map %s: %s: %s", text, equals + 1, strerror(errno));
         strvec_pushf(&o->maps, "%.*s=%s", (int)(equals - text), text, here);
+    }
+    return 0;
+}
+
+static int check_volumes(const struct verb *verb, struct job_options *o)
+{
+    if (o->volumes.n > LIMIT_VOLUME_OPTIONS)
+        return usage_error(verb, "--volume: at most %d times", LIMIT_VOLUME_OPTIONS);
+    for (size_t i = 0; i < o->volumes.n; i++) {
+        const char *text = o->volumes.v[i], *equals = strchr(text, '=');
+
+        if (!equals || equals == text || !equals[1])
+            return usage_error(verb, "--volume %s: it must be NAME=PATH", text);
+
+        auto_free char *here = realpath(equals + 1, NULL);
+
+        if (!here)
+            return usage_error(verb, "--volume %s: %s: %s", text, equals + 1, strerror(errno));
+        strvec_pushf(&o->volumes_abs, "%.*s=%s", (int)(equals - text), text, here);
     }
     return 0;
 }
@@ -248,6 +272,8 @@ int job_options_check(const struct verb *verb, struct job_options *o)
     if (!code)
         code = check_maps(verb, o);
     if (!code)
+        code = check_volumes(verb, o);
+    if (!code)
         code = check_patterns(verb, o);
     return code ? code : read_inventory(verb, o);
 }
@@ -268,6 +294,8 @@ const char *job_options_of_file(const struct job_options *o)
         {o->fit, "fit"},
         {o->entrypoint.n > 0, "entrypoint"},
         {o->map.n > 0, "map"},
+        {o->volumes.n > 0, "volume"},
+        {o->skip_init.n > 0, "skip-init"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(given); i++)
@@ -314,6 +342,7 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
 void job_facts(const struct job_options *o, struct facts *facts)
 {
     facts->clean_env = o->clean_env;
+    facts->skip_init = o->skip_init.n ? list_of(&o->skip_init) : NULL;
     facts->inherit_env = o->inherit_env.n ? list_of(&o->inherit_env) : NULL;
     if (o->cpus_here)
         facts->cpus = (int)o->cpus_here;

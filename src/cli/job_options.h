@@ -20,13 +20,13 @@ struct job_options {
     int64_t gpus_per_node;
 
     /* how the job is made to run here */
-    struct strvec scale, nproc, entrypoint, map, inherit_env, images;
+    struct strvec scale, nproc, entrypoint, map, inherit_env, images, volumes, skip_init;
     const char *workdir, *inventory, *secrets, *configmaps;
     bool fit, clean_env, require_gpus;
     int64_t gpus; /* -1 = not given */
 
     /* what job_options_check() made of them */
-    struct strvec maps; /* with absolute paths */
+    struct strvec maps, volumes_abs; /* with absolute paths */
     char *workdir_abs;
     int64_t cpus_here, memory_here; /* of the inventory; 0 = this machine's */
 };
@@ -35,7 +35,8 @@ struct job_options {
     {                                                                                              \
         .sets = STRVEC_INIT, .scale = STRVEC_INIT, .nproc = STRVEC_INIT,                           \
         .entrypoint = STRVEC_INIT, .map = STRVEC_INIT, .inherit_env = STRVEC_INIT,                 \
-        .images = STRVEC_INIT, .gpus = -1, .maps = STRVEC_INIT                                     \
+        .images = STRVEC_INIT, .volumes = STRVEC_INIT, .skip_init = STRVEC_INIT, .gpus = -1,       \
+        .maps = STRVEC_INIT, .volumes_abs = STRVEC_INIT                                            \
     }
 void job_options_release(struct job_options *o);
 

@@ -22,6 +22,7 @@
 #include "engine/local/isolate.h"
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
+#include "engine/local/volumes.h"
 #include "job/mask.h"
 #include "job/report.h"
 #include "run/azureml_dir.h"
@@ -165,6 +166,9 @@ static const char *cause_log(const struct job *job, char name[PLAN_LOG_NAME])
         return job->launches[c->launch].ranks[c->rank].log;
     if (c->process < 0)
         return NULL;
+    if (*c->end.init)
+        return plan_init_log(&job->plan->replicas[c->replica], c->end.init,
+                             job_start(job, (uint32_t)c->process), name);
     return plan_log_name(&job->plan->processes[c->process], job_start(job, (uint32_t)c->process),
                          name);
 }
@@ -283,6 +287,8 @@ static int prepare(struct run *run, const struct job_spec *spec)
                         &facts->n_secrets, NULL, &e) < 0)
         return refuse(NULL, &e);
     if (isolation_choose(run->a, run->o.isolate, facts, &e) < 0 ||
+        volumes_resolve(run->a, run->spec, (const char *const *)o->volumes_abs.v, o->secrets,
+                        o->configmaps, false, facts, &e) < 0 ||
         ports_lease(run->a, run->spec, facts->network != 0, &facts->ports, &run->held, &e) < 0)
         return refuse(NULL, &e);
     return 0;

@@ -74,8 +74,8 @@ static struct cause of_process(const struct job *job, uint32_t process)
 
     /* mpirun refuses a program that is not there before any rank exists, with a code of its own; with
      * --enable-recovery that code is 0 */
-    if ((int32_t)process == job->plan->launcher && e.code >= 0 && !job_last_launch(job) &&
-        job->plan->facts->program_errno) {
+    if ((int32_t)process == job->plan->launcher && e.code >= 0 && !*e.init &&
+        !job_last_launch(job) && job->plan->facts->program_errno) {
         e.exec_errno = job->plan->facts->program_errno;
         (void)snprintf(e.exec_what, sizeof(e.exec_what), "exec");
     }

@@ -68,6 +68,7 @@ struct ending {
     int signal;         /* or 0 */
     int exec_errno;     /* -errno if it never became the program; 0 otherwise */
     char exec_what[64]; /* what failed then: "exec", "chdir /x" */
+    char init[64];      /* the init command that ended so, before the process; "" = itself */
     bool oom;
     int64_t max_rss;                   /* bytes, -1 = unknown */
     int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with oom */

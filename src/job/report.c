@@ -76,6 +76,25 @@ static void cause(const struct job *job, const struct report_context *ctx, struc
     json_end(j);
 }
 
+/* Those of its first start, as far as they came. */
+static void init_logs(const struct job *job, const struct replica *r, struct json *j)
+{
+    const struct proc *p = &job->procs[r->first_process];
+    struct start start = job_start(job, r->first_process);
+    char log[PLAN_LOG_NAME];
+
+    start.instance = 1;
+    for (size_t i = 0; i < r->role->n_init; i++) {
+        const char *name = r->role->init[i].name;
+
+        if (!plan_runs_init(job->plan, r, i, start))
+            continue;
+        json_str(j, plan_init_log(r, name, start, log));
+        if (p->restarts == 0 && strcmp(p->end.init, name) == 0)
+            break;
+    }
+}
+
 static void replica_logs(const struct job *job, const struct replica *r, struct json *j)
 {
     char log[PLAN_LOG_NAME];
@@ -86,6 +105,8 @@ static void replica_logs(const struct job *job, const struct replica *r, struct 
         const struct process *p = &job->plan->processes[r->first_process + i];
         struct start start = job_start(job, p->id);
         uint32_t last = job->procs[p->id].state == PROC_PENDING ? 0 : start.instance;
+        if (i == 0 && last > 0)
+            init_logs(job, r, j);
         for (start.instance = 1; *p->log && start.instance <= last; start.instance++)
             json_str(j, plan_log_name(p, start, log));
     }

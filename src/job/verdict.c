@@ -11,11 +11,21 @@ static void add_who(const struct job *job, const struct cause *c, struct strbuf 
 {
     const struct process *p = c->process >= 0 ? &job->plan->processes[c->process] : NULL;
 
-    if (c->rank >= 0)
+    if (*c->end.init)
+        strbuf_addf(out, "init container %s of ", c->end.init);
+    else if (c->rank >= 0)
         strbuf_addf(out, "rank %d on ", c->rank);
     if (p && p->task)
         strbuf_addf(out, "%s %d on ", p->task->type, p->task_index);
     strbuf_addstr(out, job->plan->replicas[c->replica].name);
+}
+
+static const char *init_program(const struct role *role, const char *name)
+{
+    for (size_t i = 0; i < role->n_init; i++)
+        if (strcmp(role->init[i].name, name) == 0 && role->init[i].argv)
+            return role->init[i].argv[0];
+    return "its command";
 }
 
 static const char *program_of(const struct job *job, const struct cause *c)
@@ -25,6 +35,8 @@ static const char *program_of(const struct job *job, const struct cause *c)
         return job->plan->spec->mpi ? job->plan->spec->mpi->program[0] : "its command";
     const struct process *p = &job->plan->processes[c->process];
     const char *shell = p->shell_kind == SHELL_SH ? "/bin/sh" : "bash";
+    if (*c->end.init)
+        return init_program(job->plan->replicas[p->replica].role, c->end.init);
     return p->argv ? p->argv[0] : p->shell ? shell : "its set-up";
 }
 

@@ -49,6 +49,8 @@ static void add_ending(struct json *j, const struct ending *end)
     } else {
         json_kv_int(j, "exit_code", end->code);
     }
+    if (*end->init)
+        json_kv_str(j, "init", end->init);
     if (end->oom) {
         json_kv_bool(j, "oom", true);
         json_kv_int(j, "memory_limit", end->memory_limit);

@@ -77,6 +77,10 @@ static struct ending ending_of(struct line *l)
     } else {
         end.code = (int)number(l, "exit_code", 0, 255);
     }
+    if (node_get(l->map, "init")) {
+        const char *init = text_of(l, "init");
+        (void)snprintf(end.init, sizeof(end.init), "%s", init ? init : "");
+    }
     end.oom = truth(l, "oom");
     end.max_rss = number_or(l, "max_rss", -1);
     end.memory_limit = number_or(l, "memory_limit", -1);

@@ -189,14 +189,23 @@ static void finish_path(struct env_set *set, const struct plan *plan, const stru
             "the run's own ssh first");
 }
 
-void env_make(struct env_set *set, const struct plan *plan, const struct process *process,
-              bool masked)
+void env_make_with(struct env_set *set, const struct plan *plan, const struct process *process,
+                   const struct env_entries *entries, bool masked)
 {
     for (size_t i = 0; i < ARRAY_SIZE(families); i++)
         if (families[i].gets(plan, process))
             families[i].add(set, plan, process);
-    env_job(set, plan, process, masked);
+    env_job(set, plan, &plan->replicas[process->replica], entries, masked);
     finish_path(set, plan, process);
+}
+
+void env_make(struct env_set *set, const struct plan *plan, const struct process *process,
+              bool masked)
+{
+    const struct role *role = plan->replicas[process->replica].role;
+    const struct env_entries own = {role->env_from, role->env, role->n_env_from, role->n_env};
+
+    env_make_with(set, plan, process, &own, masked);
 }
 
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,

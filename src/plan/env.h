@@ -53,8 +53,14 @@ void env_tensorflow(struct env_set *set, const struct plan *plan, const struct p
 void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_shared(struct env_set *set, const struct plan *plan, const struct process *process);
-void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
-             bool masked);
+
+/* What a container of the job says itself: a role's, or that of one of its init commands. */
+struct env_entries {
+    const struct env_entry *from, *v; /* whole secrets and config maps, then single variables */
+    size_t n_from, n;
+};
+void env_job(struct env_set *set, const struct plan *plan, const struct replica *replica,
+             const struct env_entries *entries, bool masked);
 
 void env_image(struct env_set *set, const struct plan *plan, const struct process *process);
 const char *image_prefix(const struct plan *plan, const struct process *process); /* or NULL */
@@ -69,5 +75,8 @@ const char *env_given(const struct facts *facts, const struct env_entry *entry);
 /* The whole environment of a process that is being made, families and job. */
 void env_make(struct env_set *set, const struct plan *plan, const struct process *process,
               bool masked);
+/* The same with what another container says instead of the role's own. */
+void env_make_with(struct env_set *set, const struct plan *plan, const struct process *process,
+                   const struct env_entries *entries, bool masked);
 
 #endif

@@ -208,19 +208,17 @@ static void put_whole(struct env_set *set, const struct facts *facts, const stru
         if (v->source != from->source || strcmp(v->name, from->ref_name) != 0)
             continue;
         name = arena_printf(set->arena, "%s%s", from->name ? from->name : "", v->key);
-        if (is_name(name))
+        if (is_name(name) && !v->binary)
             put_of_job(set, name, masked && v->source == ENV_SECRET ? "***" : v->value);
     }
 }
 
-void env_job(struct env_set *set, const struct plan *plan, const struct process *process,
-             bool masked)
+void env_job(struct env_set *set, const struct plan *plan, const struct replica *replica,
+             const struct env_entries *entries, bool masked)
 {
-    const struct replica *rp = &plan->replicas[process->replica];
-    const struct role *role = rp->role;
-
-    for (size_t i = 0; i < role->n_env_from; i++)
-        put_whole(set, plan->facts, &role->env_from[i], masked);
-    for (size_t i = 0; i < role->n_env; i++)
-        put_of_job(set, role->env[i].name, entry_value(set, plan, rp, &role->env[i], masked));
+    for (size_t i = 0; i < entries->n_from; i++)
+        put_whole(set, plan->facts, &entries->from[i], masked);
+    for (size_t i = 0; i < entries->n; i++)
+        put_of_job(set, entries->v[i].name,
+                   entry_value(set, plan, replica, &entries->v[i], masked));
 }

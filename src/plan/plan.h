@@ -24,11 +24,39 @@ enum mpi_impl {
 };
 const char *mpi_impl_words(enum mpi_impl impl); /* "Open MPI 4", "MPICH (Hydra)", … */
 
-/* One value of a Secret or ConfigMap, looked up for an ENV_SECRET or ENV_CONFIG_MAP entry. Lives in
- * memory only: never in the journal, the plan as shown, or a file. */
+/* One value of a Secret or ConfigMap, looked up for a variable or a volume. Lives in memory only: never
+ * in the journal, the plan as shown, or a file. */
 struct secret_value {
     enum env_source source;
     const char *name, *key, *value;
+    size_t len;  /* of value, where it becomes a file */
+    bool binary; /* it has NULs in it: no variable can hold it */
+};
+
+/* What stands for a volume here. */
+enum place_kind {
+    PLACE_NONE,   /* nothing; why says why */
+    PLACE_FRESH,  /* an empty directory of the replica's own, below PLAN_VOLUMES */
+    PLACE_SHARED, /* an empty directory of the job's */
+    PLACE_HERE,   /* what is at `here` */
+    PLACE_FILES,  /* files made of the values of a config map or secret */
+};
+
+/* What a mount becomes here (engine/local/volumes.c). */
+struct mount_place {
+    const struct mount *mount;
+    const char *path; /* the mount point, without the links that lead to it */
+    enum place_kind kind;
+    const char *here;  /* PLACE_HERE; PLACE_FILES: the directory of the values, or NULL */
+    const char *cover; /* path is not there, this directory above it is; or NULL */
+    bool inside;       /* path is to be made: it is in a volume that begins empty */
+    bool makes_sub;    /* sub_path is made if it is missing */
+    const char *why;   /* what a person should know, or NULL */
+};
+
+struct mount_table {
+    const struct mount_place *v; /* by path */
+    size_t n;
 };
 
 /* What stands for a role's image here (--image). */
@@ -82,6 +110,10 @@ struct facts {
     const char *python3;    /* what python_link leads to, or NULL */
     const char *rdma_lacks; /* the job asks for RDMA, which needs what is not here; or NULL */
     const struct image_place *images; /* per role of the spec; NULL: the machine itself */
+    /* per role of the spec: the mounts of its processes, then of each of its init commands */
+    const struct mount_table *const *mounts; /* NULL: there are none at all */
+    const char *const *const *init_dirs; /* per role and init command: its directory, NULL: the role's */
+    const char *const *skip_init; /* --skip-init: names, or "all"; NULL-terminated; or NULL */
 };
 
 bool isolation_is(const struct facts *facts, const char *level);
@@ -207,7 +239,7 @@ const char *plan_gpus(struct arena *a, const struct plan *plan, const struct rep
 
 /* Name below RUN_DIR/logs of what this start of a process writes: "worker-0.log", and later ones
  * "worker-0.attempt-2.log", "worker-0.attempt-2.restart-1.log"; "" for a replica that only waits. */
-#define PLAN_LOG_NAME 160
+#define PLAN_LOG_NAME 192
 const char *plan_log_name(const struct process *process, struct start start,
                           char out[PLAN_LOG_NAME]);
 
@@ -217,6 +249,28 @@ const char *plan_log_name(const struct process *process, struct start start,
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,
                 bool masked, const struct env_value **ret);
 
+/* --- init commands (init.c) ------------------------------------------------------------------- */
+
+/* Does this start of a replica's process run init command i of its role first? */
+bool plan_runs_init(const struct plan *plan, const struct replica *replica, size_t i,
+                    struct start start);
+/* What is executed for it, its environment and directory; as for a process, secrets are masked in what
+ * is shown only. NULL: it needs its image's entry point. */
+const char *const *plan_init_argv(struct arena *a, const struct plan *plan,
+                                  const struct replica *replica, size_t i, struct start start,
+                                  bool masked);
+size_t plan_init_env(struct arena *a, const struct plan *plan, const struct replica *replica,
+                     size_t i, struct start start, bool masked, const struct env_value **ret);
+const char *plan_init_workdir(const struct plan *plan, const struct replica *replica, size_t i);
+/* "worker-0.init-fetch.log", later "worker-0.attempt-2.init-fetch.log" */
+const char *plan_init_log(const struct replica *replica, const char *init, struct start start,
+                          char out[PLAN_LOG_NAME]);
+
+/* The part of its volume that a mount of the replica means, $(NAME) expanded; "" = all of it. i: of the
+ * init command, -1 = the replica's processes. */
+const char *plan_sub_path(struct arena *a, const struct plan *plan, const struct replica *replica,
+                          int i, const struct mount *mount);
+
 /* Names below the run directory that the engine writes before anything starts. */
 #define PLAN_HOSTFILE "hostfile"
 #define PLAN_HOSTFILE_OPEN_MPI "hostfile.openmpi"
@@ -225,6 +279,7 @@ size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, stru
 #define PLAN_OUTPUTS "outputs" /* Azure ML: PLAN_OUTPUTS/NAME */
 /* Below the scratch directory, because Open MPI splits its agents' paths at spaces. */
 #define PLAN_BIN "bin"                  /* first in PATH: ssh, rsh -> the shim */
+#define PLAN_VOLUMES "volumes"          /* PLAN_VOLUMES/REPLICA/VOLUME; of the job: .job */
 #define PLAN_RANK_WRAPPER "muster-rank" /* in PLAN_BIN -> the shim */
 
 #endif

@@ -49,11 +49,26 @@ static void follow_rank(struct driver *d, const struct event *ev)
     live_add(d->live, ev->log, prefix, !ev->forwarded);
 }
 
+static void follow_inits(struct driver *d, const struct replica *r, struct start start)
+{
+    char prefix[2 * LIMIT_NAME + 32], log[PLAN_LOG_NAME];
+
+    for (size_t i = 0; i < r->role->n_init; i++) {
+        if (!plan_runs_init(d->plan, r, i, start))
+            continue;
+        (void)snprintf(prefix, sizeof(prefix), "%s/init-%.*s", r->name, LIMIT_NAME,
+                       r->role->init[i].name);
+        live_add(d->live, plan_init_log(r, r->role->init[i].name, start, log), prefix, true);
+    }
+}
+
 static void follow_process(struct driver *d, const struct process *p)
 {
     char prefix[LIMIT_NAME + 32], log[PLAN_LOG_NAME];
     const char *name = d->plan->replicas[p->replica].name;
 
+    if (p->slot == 0)
+        follow_inits(d, &d->plan->replicas[p->replica], job_start(d->job, p->id));
     if (!*plan_log_name(p, job_start(d->job, p->id), log))
         return;
     if (p->rank >= 0)

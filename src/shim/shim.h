@@ -95,6 +95,7 @@ struct shim {
     int exit_code; /* then */
 
     char *run_id, *run_dir, *scratch_dir;
+    char **kept;           /* what no mount hides; NULL-terminated */
     struct vtable *tables; /* of mounts */
     uint32_t n_tables;
     char *hosts;             /* text of the job's /etc/hosts: more names of replicas */

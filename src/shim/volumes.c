@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -57,8 +56,21 @@ static uint32_t read_count(struct wire_reader *r)
     return r->broken ? 0 : n;
 }
 
+static void read_kept(struct shim *s, struct wire_reader *r)
+{
+    auto_free const char **kept = wire_get_strs(r);
+    size_t n = 0;
+
+    while (kept[n])
+        n++;
+    s->kept = xcalloc(n + 1, sizeof(*s->kept));
+    for (size_t i = 0; i < n; i++)
+        s->kept[i] = xstrdup(kept[i]);
+}
+
 void volumes_read(struct shim *s, struct wire_reader *r)
 {
+    read_kept(s, r);
     s->n_tables = read_count(r);
     s->tables = xcalloc(s->n_tables, sizeof(*s->tables));
     for (uint32_t i = 0; i < s->n_tables; i++) {
@@ -269,36 +281,36 @@ static int make_point(const struct vmount *m, int tree, struct err *e)
     return r < 0 ? err_sys(e, -errno, "cannot make the mount point %s", m->path) : 0;
 }
 
-/* Places of ours that a mount may hide: the job's processes need them. */
-struct kept {
-    char path[PATH_MAX];
-    int tree;
-    ino_t ino;
-};
-
-static void keep(struct kept *k, const char *path)
+/* What the job's processes need is brought back if a mount has hidden it. */
+static int bring_back(char *path, int tree, struct err *e)
 {
-    struct stat st;
+    const struct vmount m = {.path = path};
+    struct stat before, now;
+    int r;
 
-    snprintf(k->path, sizeof(k->path), "%s", path);
-    k->tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-    k->ino = k->tree >= 0 && fstat(k->tree, &st) == 0 ? st.st_ino : 0;
+    if (tree < 0 || fstat(tree, &before) < 0 ||
+        (stat(path, &now) == 0 && now.st_dev == before.st_dev && now.st_ino == before.st_ino))
+        return 0;
+    r = make_point(&m, tree, e);
+    if (r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+        r = err_sys(e, -errno, "cannot keep %s visible in a replica", path);
+    return r;
 }
 
-static int bring_back(struct kept *k, struct err *e)
+static int bring_all_back(const struct shim *s, const int *trees, struct err *e)
 {
-    const struct vmount m = {.path = k->path};
-    struct stat st;
     int r = 0;
 
-    if (k->ino && (stat(k->path, &st) < 0 || st.st_ino != k->ino)) {
-        r = make_point(&m, k->tree, e);
-        if (r == 0 && move_mount(k->tree, "", AT_FDCWD, k->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-            r = err_sys(e, -errno, "cannot keep %s visible in a replica", k->path);
-    }
-    if (k->tree >= 0)
-        close(k->tree);
+    for (size_t i = 0; s->kept[i] && r == 0; i++)
+        r = bring_back(s->kept[i], trees[i], e);
     return r;
+}
+
+static void close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
 }
 
 /* A stand-in has the mount points of all that are below it. */
@@ -330,30 +342,25 @@ static int attach(const struct vtable *t, const int *trees, struct err *e)
 int volumes_mount(struct shim *s, const struct replica *r, uint32_t table, struct err *e)
 {
     const struct vtable *t = &s->tables[r->first_table + table];
-    auto_free int *trees = xcalloc(t->n, sizeof(*trees));
-    struct kept kept[3];
-    char self[PATH_MAX] = "";
-    uint32_t n = 0;
+    uint32_t n = 0, n_kept = 0;
     int result = 0;
 
     if (t->n == 0)
         return 0;
-    (void)!readlink("/proc/self/exe", self, sizeof(self) - 1);
-    keep(&kept[0], s->scratch_dir);
-    keep(&kept[1], s->run_dir);
-    keep(&kept[2], self);
+    while (s->kept[n_kept])
+        n_kept++;
+    auto_free int *trees = xcalloc(t->n, sizeof(*trees));
+    auto_free int *kept = xcalloc(n_kept + 1, sizeof(*kept));
+    for (uint32_t i = 0; i < n_kept; i++)
+        kept[i] = open_tree(AT_FDCWD, s->kept[i],
+                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     for (; n < t->n && result >= 0; n++)
         result = trees[n] = take_source(s, r, &t->v[n], e);
     if (result >= 0)
         result = attach(t, trees, e);
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-        struct err ours;
-        int back = bring_back(&kept[i], result < 0 ? &ours : e);
-
-        result = result < 0 ? result : back;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (trees[i] >= 0)
-            close(trees[i]);
+    if (result >= 0)
+        result = bring_all_back(s, kept, e);
+    close_all(trees, n);
+    close_all(kept, n_kept);
     return result < 0 ? result : 0;
 }

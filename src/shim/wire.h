@@ -99,7 +99,8 @@ enum {
                          commands is not decided by it */
 };
 
-/* The tables of mounts in SETUP: u32 n, then per table u32 n, then per mount u32 kind, u32 flags,
+/* The mounts in SETUP: strs kept (paths that stay visible whatever is mounted above them), u32 n, then
+ * per table u32 n, then per mount u32 kind, u32 flags,
  * str volume, str from, str sub_path ("" = none), i64 size, str path, str cover; after them the
  * files: u32 n, then per set u32 n, then per file str path, u32 mode, bytes. A replica's first table
  * is its processes' own, the others are those of its init commands in order. Mounts are made in their

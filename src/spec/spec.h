@@ -117,6 +117,8 @@ struct mount {
     bool read_only;
     bool optional; /* it need not be there; a host path is made where it is missing */
     bool memory;   /* an emptyDir of medium Memory */
+    int64_t size;  /* of such a one in bytes; 0 = not said */
+    int32_t mode;  /* of a config map's or secret's files; 0 = not said */
     const struct volume_item *items; /* none: every key */
     size_t n_items;
     const struct node *at; /* for messages, or NULL */

@@ -100,7 +100,7 @@ class Shim:
         for i, (name, host, cpu, memory, shm) in enumerate(replicas):
             body += text(name) + text(host) + text(self.address % (i + 1)) + i64(cpu) + i64(memory) + i64(shm)
             body += u32(0) + u32(0)
-        self.send(SETUP, body + u32(0) + u32(0))
+        self.send(SETUP, body + texts([]) + u32(0) + u32(0))
 
     def _start(self, path, theirs, env):
         argv = [os.path.abspath(path), "supervise", self.level]

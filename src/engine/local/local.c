@@ -22,7 +22,9 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/procs.h"
+#include "engine/local/init.h"
 #include "engine/local/launch.h"
+#include "engine/local/volumes.h"
 #include "shim/wire.h"
 
 #define READY_TIMEOUT_MS 60000 /* a shim that says nothing at all for so long is broken */
@@ -43,6 +45,7 @@ struct local {
     bool lost;              /* and nothing can be started any more */
     uint32_t attempt, next; /* of the shim; of what was asked for last */
     uint32_t *instances;    /* of each process, the present one */
+    struct inits *inits;    /* NULL: the job has no init commands */
     struct arena *scratch;  /* for one SPAWN at a time */
 };
 
@@ -92,6 +95,8 @@ static void put_hosts(struct local *lo)
 static void send_setup(struct local *lo)
 {
     const struct facts *f = lo->plan->facts;
+    auto_arena struct arena *a = arena_new();
+    const struct table_range *tables = volumes_tables(a, lo->plan);
     size_t at = wire_frame_begin(&lo->out, WIRE_SETUP);
 
     wire_put_u32(&lo->out, WIRE_VERSION);
@@ -109,7 +114,10 @@ static void send_setup(struct local *lo)
         wire_put_i64(&lo->out, limits ? r->role->res.cpu_limit_milli : -1);
         wire_put_i64(&lo->out, limits ? r->role->res.memory_limit : -1);
         wire_put_i64(&lo->out, r->role->res.shm);
+        wire_put_u32(&lo->out, tables[i].first);
+        wire_put_u32(&lo->out, tables[i].n);
     }
+    volumes_put(&lo->out, lo->plan);
     wire_frame_end(&lo->out, at);
 }
 
@@ -124,16 +132,23 @@ static struct strbuf *request_buffer(struct local *lo, uint32_t attempt)
     return lo->lost ? NULL : &lo->out;
 }
 
-static void put_environment(struct local *lo, struct strbuf *out, uint32_t process,
-                            struct start start)
+static void put_variables(struct local *lo, struct strbuf *out, const struct env_value *env,
+                          size_t n)
 {
-    const struct env_value *env;
-    size_t n = plan_env(lo->scratch, lo->plan, process, start, false, &env);
     const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 1);
 
     for (size_t i = 0; i < n; i++)
         v[i] = arena_printf(lo->scratch, "%s=%s", env[i].name, env[i].value);
     wire_put_strs(out, v);
+}
+
+static void put_environment(struct local *lo, struct strbuf *out, uint32_t process,
+                            struct start start)
+{
+    const struct env_value *env;
+    size_t n = plan_env(lo->scratch, lo->plan, process, start, false, &env);
+
+    put_variables(lo, out, env, n);
 }
 
 /* Text that holds a secret is handed over apart from the words, which anyone can list. */
@@ -153,9 +168,8 @@ static const char *const *spawn_words(const struct local *lo, const struct proce
     return v;
 }
 
-static void local_start(struct engine *en, uint32_t process, struct start start)
+static void spawn(struct local *lo, uint32_t process, struct start start)
 {
-    struct local *lo = (struct local *)en;
     const struct process *p = &lo->plan->processes[process];
     const struct replica *r = &lo->plan->replicas[p->replica];
     bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
@@ -165,7 +179,6 @@ static void local_start(struct engine *en, uint32_t process, struct start start)
     if (!out)
         return;
     size_t at = wire_frame_begin(out, WIRE_SPAWN);
-    lo->instances[process] = start.instance;
     lo->scratch = arena_new();
     wire_put_u32(out, process);
     wire_put_u32(out, p->replica);
@@ -180,6 +193,48 @@ static void local_start(struct engine *en, uint32_t process, struct start start)
     arena_free(lo->scratch);
     lo->scratch = NULL;
     flush(lo); /* the shim begins while we go on with the next */
+}
+
+/* One init command, in place of the process that waits for it. */
+static void spawn_init(void *ctx, uint32_t replica, size_t i, struct start start)
+{
+    struct local *lo = ctx;
+    const struct replica *r = &lo->plan->replicas[replica];
+    struct strbuf *out = request_buffer(lo, start.attempt);
+    const struct env_value *env;
+    char log[PLAN_LOG_NAME];
+
+    if (!out)
+        return;
+    size_t at = wire_frame_begin(out, WIRE_SPAWN);
+    lo->scratch = arena_new();
+    size_t n = plan_init_env(lo->scratch, lo->plan, r, i, start, false, &env);
+    wire_put_u32(out, lo->plan->n_processes + replica);
+    wire_put_u32(out, replica);
+    wire_put_u32(out, SPAWN_INIT);
+    wire_put_str(out, plan_init_workdir(lo->plan, r, i));
+    wire_put_str(out, plan_init_log(r, r->role->init[i].name, start, log));
+    wire_put_strs(out, plan_init_argv(lo->scratch, lo->plan, r, i, start, false));
+    put_variables(lo, out, env, n);
+    wire_put_u32(out, lo->plan->facts->mounts ? (uint32_t)i + 1 : 0);
+    wire_frame_end(out, at);
+    arena_free(lo->scratch);
+    lo->scratch = NULL;
+    flush(lo);
+}
+
+static void spawn_process(void *ctx, uint32_t process, struct start start)
+{
+    spawn(ctx, process, start);
+}
+
+static void local_start(struct engine *en, uint32_t process, struct start start)
+{
+    struct local *lo = (struct local *)en;
+
+    lo->instances[process] = start.instance;
+    if (!lo->inits || !inits_before(lo->inits, process, start))
+        spawn(lo, process, start);
 }
 
 /* The replica with what its first process will find there, for agents that come before it. */
@@ -348,6 +403,14 @@ static bool read_observation(enum wire_type type, struct wire_reader *r, struct 
     return wire_done(r);
 }
 
+/* An init command has failed, and with it the process that waited for it. */
+static void init_ended(void *ctx, const struct observation *o)
+{
+    const struct local *lo = ctx;
+
+    lo->client->observed(lo->client->ctx, o);
+}
+
 /* Returns false if the frame makes no sense. */
 static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader *r)
 {
@@ -366,6 +429,8 @@ static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader
     if (!read_observation(type, r, &o))
         return false;
     o.attempt = lo->attempt;
+    if (lo->inits && inits_observed(lo->inits, &o))
+        return true;
     if (o.process < lo->plan->n_processes)
         o.instance = lo->instances[o.process];
     lo->client->observed(lo->client->ctx, &o);
@@ -637,6 +702,7 @@ static void local_free(struct engine *en)
     strbuf_release(&lo->out);
     strbuf_release(&lo->later);
     free(lo->instances);
+    inits_free(lo->inits);
     free(lo);
 }
 
@@ -665,6 +731,7 @@ int local_open(uv_loop_t *loop, const struct plan *plan, int stdin_fd,
     lo->shim = (struct shim_process){.pidfd = -1, .sock = -1};
     lo->attempt = lo->next = 1;
     lo->instances = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*lo->instances));
+    lo->inits = inits_new(plan, &(struct inits_ops){spawn_init, spawn_process, init_ended, lo});
     if (plan->facts->cgroup_limits && cgroup_enter_leaf(e) < 0)
         client->note(client->ctx, e->text); /* the job runs, without its limits */
     int r = launch(lo, e);

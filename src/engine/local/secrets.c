@@ -31,6 +31,7 @@ struct collection {
     struct secret_value *v; /* heap */
     size_t n, cap;
     struct strvec *missing; /* or NULL */
+    bool for_volume;        /* what is looked up now becomes a file, not a variable */
 };
 
 /* --- opening ------------------------------------------------------------------------------------ */
@@ -128,6 +129,16 @@ static bool is_known(const struct collection *c, enum env_source source, const c
     return false;
 }
 
+static const char *keep_value(struct arena *a, const struct strbuf *sb)
+{
+    char *copy = arena_alloc(a, sb->len + 1);
+
+    if (sb->len)
+        memcpy(copy, sb->buf, sb->len);
+    copy[sb->len] = '\0';
+    return copy;
+}
+
 static int read_value(struct collection *c, const struct store *st, int object_fd,
                       const struct env_entry *entry, const char *key, struct err *e)
 {
@@ -146,8 +157,9 @@ static int read_value(struct collection *c, const struct store *st, int object_f
         return err_set(e, -EINVAL, "%s is no regular file", path);
     int r = check_private(st, fd, path, e);
     if (r == 0)
-        r = io_read_fd(fd, path, LIMIT_SECRET_BYTES, &sb, e);
-    if (r == 0 && memchr(sb.buf, '\0', sb.len))
+        r = io_read_fd(fd, path, c->for_volume ? LIMIT_VOLUME_FILE_BYTES : LIMIT_SECRET_BYTES, &sb,
+                       e);
+    if (r == 0 && !c->for_volume && memchr(sb.buf, '\0', sb.len))
         r = err_set(e, -EINVAL, "%s holds a NUL byte: no environment variable can", path);
     if (r < 0)
         return r;
@@ -156,7 +168,9 @@ static int read_value(struct collection *c, const struct store *st, int object_f
         .source = st->source,
         .name = entry->ref_name,
         .key = arena_strdup(c->arena, key),
-        .value = arena_strndup(c->arena, sb.buf, sb.len),
+        .value = keep_value(c->arena, &sb),
+        .len = sb.len,
+        .binary = memchr(sb.buf, '\0', sb.len),
     };
     explicit_bzero(sb.buf, sb.len);
     return 0;
@@ -233,14 +247,60 @@ static int settle(struct collection *c, const struct env_entry *entry, int r, st
     return 0;
 }
 
-static int collect_role(struct collection *c, const struct role *role, struct err *e)
+static int collect_env(struct collection *c, const struct env_entry *from, size_t n_from,
+                       const struct env_entry *env, size_t n_env, struct err *e)
 {
     int r = 0;
 
-    for (size_t i = 0; i < role->n_env_from && r == 0; i++)
-        r = settle(c, &role->env_from[i], collect_whole(c, &role->env_from[i], e), e);
-    for (size_t i = 0; i < role->n_env && r == 0; i++)
-        r = settle(c, &role->env[i], collect_one(c, &role->env[i], e), e);
+    for (size_t i = 0; i < n_from && r == 0; i++)
+        r = settle(c, &from[i], collect_whole(c, &from[i], e), e);
+    for (size_t i = 0; i < n_env && r == 0; i++)
+        r = settle(c, &env[i], collect_one(c, &env[i], e), e);
+    return r;
+}
+
+/* A volume is its whole secret or config map, whichever of the keys it takes. What is missing is told
+ * with the volume's own words (volumes.c). */
+static int collect_mounts(struct collection *c, const struct mount *mounts, size_t n, struct err *e)
+{
+    int r = 0;
+
+    c->for_volume = true;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct mount *m = &mounts[i];
+        struct env_entry entry = {
+            .source = m->source == VOLUME_SECRET ? ENV_SECRET : ENV_CONFIG_MAP,
+            .ref_name = m->from,
+            .at = m->at,
+            .optional = true,
+        };
+
+        if ((m->source == VOLUME_SECRET || m->source == VOLUME_CONFIG_MAP) && m->from)
+            r = settle(c, &entry, collect_whole(c, &entry, e), e);
+    }
+    c->for_volume = false;
+    return r;
+}
+
+/* Variables first: they are what may not have a NUL. */
+static int collect_role(struct collection *c, const struct role *role, struct err *e)
+{
+    int r = collect_env(c, role->env_from, role->n_env_from, role->env, role->n_env, e);
+
+    for (size_t i = 0; i < role->n_init && r == 0; i++) {
+        const struct init_command *init = &role->init[i];
+
+        r = collect_env(c, init->env_from, init->n_env_from, init->env, init->n_env, e);
+    }
+    return r;
+}
+
+static int collect_volumes(struct collection *c, const struct role *role, struct err *e)
+{
+    int r = collect_mounts(c, role->mounts, role->n_mounts, e);
+
+    for (size_t i = 0; i < role->n_init && r == 0; i++)
+        r = collect_mounts(c, role->init[i].mounts, role->init[i].n_mounts, e);
     return r;
 }
 
@@ -260,6 +320,8 @@ int secrets_collect(struct arena *a, const struct job_spec *spec, const char *se
 
     for (size_t k = 0; k < spec->n_roles && r == 0; k++)
         r = collect_role(&c, &spec->roles[k], e ? e : &ours);
+    for (size_t k = 0; k < spec->n_roles && r == 0; k++)
+        r = collect_volumes(&c, &spec->roles[k], e ? e : &ours);
     if (r == 0) {
         struct secret_value *v = ARENA_ARRAY(a, struct secret_value, c.n + 1);
         if (c.n > 0)

@@ -18,6 +18,8 @@ static const char *ending_differs(const struct ending *a, const struct ending *b
     DIFFERS(max_rss);
     DIFFERS(memory_limit);
     DIFFERS(memory_peak);
+    if (strcmp(a->init, b->init) != 0)
+        return "init";
     return strcmp(a->exec_what, b->exec_what) != 0 ? "exec_what" : NULL;
 }
 

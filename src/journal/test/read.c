@@ -43,6 +43,7 @@ static const struct event samples[] = {
      .process = 1,
      .end = ENDING(.code = -1, .exec_errno = -ENOENT, .exec_what = "chdir /a \"b\"")},
     {.type = EVENT_EXITED, .process = 1, .end = ENDING(.code = 3)},
+    {.type = EVENT_EXITED, .process = 1, .end = ENDING(.code = 4, .init = "fetch")},
     {.type = EVENT_EXITED, .process = 0, .end = ENDING(.code = -1, .signal = SIGSEGV)},
     {.type = EVENT_EXITED,
      .process = 0,
@@ -76,6 +77,7 @@ static bool same_ending(const struct ending *a, const struct ending *b)
 {
     return a->known == b->known && a->code == b->code && a->signal == b->signal &&
            a->exec_errno == b->exec_errno && !strcmp(a->exec_what, b->exec_what) &&
+           !strcmp(a->init, b->init) &&
            a->oom == b->oom && a->max_rss == b->max_rss && a->memory_limit == b->memory_limit &&
            a->memory_peak == b->memory_peak;
 }
