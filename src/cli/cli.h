@@ -23,6 +23,7 @@ enum opt_kind {
     OPT_DURATION, /* int64_t milliseconds */
     OPT_CHOICE,   /* const char *, one of choices */
     OPT_STRINGS,  /* struct strvec: may be given several times */
+    OPT_WORDS,    /* the same; a value has to be attached with "=", without one it is "" */
 };
 
 struct opt {

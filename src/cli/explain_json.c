@@ -82,7 +82,7 @@ static void write_process(struct json *j, const struct plan *plan, const struct 
     plan_ports_json(j, rp);
     write_argv(j, p->argv);
     json_kv_str(j, "shell", p->shell);
-    json_kv_str(j, "workdir", plan->workdirs[rp->role_index]);
+    json_kv_str(j, "workdir", plan_workdir(a, plan, rp));
     write_env(j, env, n_env);
     json_end(j);
 }

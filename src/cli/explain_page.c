@@ -95,13 +95,14 @@ static void show_shell(FILE *out, const struct process *p)
     }
 }
 
-static void show_command(FILE *out, const struct plan *plan, const struct process *p)
+static void show_command(FILE *out, struct arena *a, const struct plan *plan,
+                         const struct process *p)
 {
     const struct replica *rp = &plan->replicas[p->replica];
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     fprintf(out, "\n%s, in ", rp->name);
-    put_escaped(out, plan->workdirs[rp->role_index]);
+    put_escaped(out, plan_workdir(a, plan, rp));
     fputc('\n', out);
     if (p->shell) {
         show_shell(out, p);
@@ -148,7 +149,7 @@ static void show_all(FILE *out, struct arena *a, const struct plan *plan)
         const struct env_value *env;
         size_t n = plan_env(a, plan, i, FIRST_START, true, &env);
 
-        show_command(out, plan, &plan->processes[i]);
+        show_command(out, a, plan, &plan->processes[i]);
         for (size_t k = 0; k < n; k++)
             show_variable(out, &env[k]);
     }
@@ -170,7 +171,7 @@ static void show_first_ones(FILE *out, struct arena *a, const struct plan *plan)
 
         size_t n = plan_env(a, plan, i, FIRST_START, true, &env);
 
-        show_command(out, plan, p);
+        show_command(out, a, plan, p);
         if (n_first)
             fprintf(out, "    as %s, except:\n", plan->replicas[0].name);
         for (size_t k = 0; k < n; k++)

@@ -48,8 +48,8 @@ const struct opt job_here_opts[] = {
      .help = "a path of the container, or an input's address, is HERE on this machine"},
     {"volume", 0, OPT_STRINGS, AT(volumes), "NAME=PATH",
      .help = "what stands for a volume, or a volume claim, here"},
-    {"skip-init", 0, OPT_STRINGS, AT(skip_init), "NAME",
-     .help = "do not run this init command; `all`: none of them"},
+    {"skip-init", 0, OPT_WORDS, AT(skip_init), "NAME",
+     .help = "do not run this init container; without a name: none of them"},
     {"secrets", 0, OPT_STRING, AT(secrets), "DIR",
      .help = "values of secrets: DIR/NAME/KEY; never shown"},
     {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR",
@@ -375,12 +375,53 @@ static int inputs_here(const struct job_spec *spec, struct err *e)
     return 0;
 }
 
-int job_runnable(const struct job_spec *spec, struct err *e)
+static bool skips(const struct job_options *o, const char *init)
+{
+    for (size_t i = 0; i < o->skip_init.n; i++)
+        if (!*o->skip_init.v[i] || !strcmp(o->skip_init.v[i], init))
+            return true;
+    return false;
+}
+
+/* An option that names nothing is a slip of the hand; an init container without a command is its
+ * image's own. */
+static int init_runnable(const struct job_options *o, const struct job_spec *spec, struct err *e)
+{
+    for (size_t n = 0; n < o->skip_init.n; n++) {
+        bool found = !*o->skip_init.v[n];
+
+        for (size_t k = 0; k < spec->n_roles; k++)
+            for (size_t i = 0; i < spec->roles[k].n_init; i++)
+                found = found || !strcmp(spec->roles[k].init[i].name, o->skip_init.v[n]);
+        if (!found)
+            return err_set(e, -EINVAL, "--skip-init=%s: no role has such an init container",
+                           o->skip_init.v[n]);
+    }
+    for (size_t k = 0; k < spec->n_roles; k++)
+        for (size_t i = 0; i < spec->roles[k].n_init; i++) {
+            const struct init_command *init = &spec->roles[k].init[i];
+
+            if ((init->argv && init->argv[0]) || skips(o, init->name))
+                continue;
+            return err_set(e, -ENOEXEC,
+                           "the init container %s of %s has no command: it would run the entry "
+                           "point of its image%s%s, which is not known here; --skip-init=%s leaves "
+                           "it out",
+                           init->name, spec->roles[k].name, init->image ? " " : "",
+                           init->image ? init->image : "", init->name);
+        }
+    return 0;
+}
+
+int job_runnable(const struct job_options *o, const struct job_spec *spec, struct err *e)
 {
     const struct role *role = spec_without_command(spec);
 
-    if (!role)
-        return inputs_here(spec, e);
+    if (!role) {
+        int r = inputs_here(spec, e);
+
+        return r < 0 ? r : init_runnable(o, spec, e);
+    }
     return err_set(e, -ENOEXEC,
                    "%s has no command: it would run the entry point of its image%s%s, which is not "
                    "known here; say it: --entrypoint %s='CMD'",

@@ -66,8 +66,8 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
 /* Puts what the options say about the machine and the environment into the facts. */
 void job_facts(const struct job_options *o, struct facts *facts);
 
-/* Why run refuses the job although its file is fine: a role without a command, an input that is not
- * here. */
-int job_runnable(const struct job_spec *spec, struct err *e);
+/* Why run refuses the job although its file is fine: a role or an init container without a command,
+ * an input that is not here. */
+int job_runnable(const struct job_options *o, const struct job_spec *spec, struct err *e);
 
 #endif

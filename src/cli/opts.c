@@ -63,9 +63,11 @@ static void help_option(const struct opt *o, FILE *out)
         strbuf_addf(&sb, "  -%c, --%s", o->letter, o->name);
     else
         strbuf_addf(&sb, "      --%s", o->name);
-    if (o->kind != OPT_FLAG)
+    if (o->kind != OPT_FLAG && o->kind != OPT_WORDS)
         strbuf_addch(&sb, ' ');
-    if (o->kind == OPT_CHOICE && !o->arg)
+    if (o->kind == OPT_WORDS)
+        strbuf_addf(&sb, "[=%s]", o->arg);
+    else if (o->kind == OPT_CHOICE && !o->arg)
         add_choices(&sb, o, "|");
     else if (o->kind != OPT_FLAG)
         strbuf_addstr(&sb, o->arg);
@@ -222,6 +224,7 @@ static int store(const struct parse *p, const struct opt *o, char *base, const c
         *(const char **)at = text;
         return 0;
     case OPT_STRINGS:
+    case OPT_WORDS:
         strvec_push(at, text);
         return 0;
     case OPT_INT:
@@ -244,8 +247,8 @@ static void help_and_exit(const struct verb *verb)
 /* An option's value: what stands in the same argument, else the next argument. */
 static int store_next(struct parse *p, const struct opt *o, char *base, const char *inline_value)
 {
-    if (inline_value)
-        return store(p, o, base, inline_value);
+    if (inline_value || o->kind == OPT_WORDS)
+        return store(p, o, base, inline_value ? inline_value : "");
     if (p->i + 1 == p->argc) {
         usage_error(p->verb, "--%s needs a value: %s", o->name, o->arg ? o->arg : "a choice");
         return -EINVAL;

@@ -280,7 +280,7 @@ static int prepare(struct run *run, const struct job_spec *spec)
         facts_collect(run->a, run->spec, rd->run_id, rd->path, rd->scratch, facts, &e) < 0)
         return refuse(NULL, &e);
     if ((o->require_gpus && facts_require_gpus(run->spec, facts, &e) < 0) ||
-        job_runnable(run->spec, &e) < 0)
+        job_runnable(o, run->spec, &e) < 0)
         return refuse(NULL, &e);
     job_facts(o, facts);
     if (secrets_collect(run->a, run->spec, o->secrets, o->configmaps, &facts->secrets,

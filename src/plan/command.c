@@ -5,6 +5,7 @@
 
 #include "plan/command.h"
 #include "plan/env.h"
+#include "plan/place.h"
 
 /* The words before "-c", by shell_kind. */
 static const char *const sh[] = {"/bin/sh", NULL};
@@ -46,7 +47,7 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
     env_make(&set, plan, process, masked);
     for (size_t i = 0; i < n; i++)
         argv[i] = env_expand(&set, role->argv[i]);
-    return argv;
+    return place_argv(a, plan, &plan->replicas[process->replica], -1, argv);
 }
 
 /* What the file says is to run in this role after a pause: command and args, or NULL. Only a role with

@@ -203,7 +203,7 @@ void env_make(struct env_set *set, const struct plan *plan, const struct process
               bool masked)
 {
     const struct role *role = plan->replicas[process->replica].role;
-    const struct env_entries own = {role->env_from, role->env, role->n_env_from, role->n_env};
+    const struct env_entries own = {role->env_from, role->env, role->n_env_from, role->n_env, -1};
 
     env_make_with(set, plan, process, &own, masked);
 }

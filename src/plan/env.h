@@ -58,6 +58,7 @@ void env_shared(struct env_set *set, const struct plan *plan, const struct proce
 struct env_entries {
     const struct env_entry *from, *v; /* whole secrets and config maps, then single variables */
     size_t n_from, n;
+    int init; /* its number, -1 = the role's own */
 };
 void env_job(struct env_set *set, const struct plan *plan, const struct replica *replica,
              const struct env_entries *entries, bool masked);

@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "plan/env.h"
+#include "plan/place.h"
 
 /* Adds what "$(…" at s stands for; returns the number of bytes read. */
 static size_t add_reference(struct strbuf *sb, const struct env_set *set, const char *s)
@@ -218,7 +219,10 @@ void env_job(struct env_set *set, const struct plan *plan, const struct replica 
 {
     for (size_t i = 0; i < entries->n_from; i++)
         put_whole(set, plan->facts, &entries->from[i], masked);
-    for (size_t i = 0; i < entries->n; i++)
+    for (size_t i = 0; i < entries->n; i++) {
+        const char *value = entry_value(set, plan, replica, &entries->v[i], masked);
+
         put_of_job(set, entries->v[i].name,
-                   entry_value(set, plan, replica, &entries->v[i], masked));
+                   place_path(set->arena, plan, replica, entries->init, value));
+    }
 }

@@ -9,11 +9,12 @@
 
 #include "base/limits.h"
 #include "plan/env.h"
+#include "plan/place.h"
 
 static bool is_named(const char *const *names, const char *name)
 {
     for (; names && *names; names++)
-        if (!strcmp(*names, "all") || !strcmp(*names, name))
+        if (!**names || !strcmp(*names, name))
             return true;
     return false;
 }
@@ -44,7 +45,8 @@ static void make_env(struct env_set *set, const struct plan *plan, const struct 
                      size_t i, bool masked)
 {
     const struct init_command *init = &replica->role->init[i];
-    const struct env_entries own = {init->env_from, init->env, init->n_env_from, init->n_env};
+    const struct env_entries own = {init->env_from, init->env, init->n_env_from, init->n_env,
+                                    (int)i};
 
     env_make_with(set, plan, &plan->processes[replica->first_process], &own, masked);
 }
@@ -73,7 +75,7 @@ const char *const *plan_init_argv(struct arena *a, const struct plan *plan,
     make_env(&set, plan, replica, i, masked);
     for (size_t w = 0; w < n + k; w++)
         argv[w] = env_expand(&set, w < n ? init->argv[w] : init->args[w - n]);
-    return argv;
+    return place_argv(a, plan, replica, (int)i, argv);
 }
 
 size_t plan_init_env(struct arena *a, const struct plan *plan, const struct replica *replica,
@@ -86,12 +88,13 @@ size_t plan_init_env(struct arena *a, const struct plan *plan, const struct repl
     return set.n;
 }
 
-const char *plan_init_workdir(const struct plan *plan, const struct replica *replica, size_t i)
+const char *plan_init_workdir(struct arena *a, const struct plan *plan,
+                              const struct replica *replica, size_t i)
 {
     const char *const *const *dirs = plan->facts->init_dirs;
     const char *dir = dirs ? dirs[replica->role_index][i] : NULL;
 
-    return dir ? dir : plan->workdirs[replica->role_index];
+    return dir ? place_path(a, plan, replica, (int)i, dir) : plan_workdir(a, plan, replica);
 }
 
 const char *plan_init_log(const struct replica *replica, const char *init, struct start start,

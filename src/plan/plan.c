@@ -14,6 +14,7 @@
 #include "plan/command.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
+#include "plan/place.h"
 #include "plan/tasks.h"
 #include "plan/values.h"
 
@@ -270,9 +271,9 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
         .rank = is_rank ? (int32_t)b->plan->n_processes : -1,
         .task = task.task,
         .task_index = task.index,
-        .argv = idle ? NULL : role->argv,
-        .shell = idle ? NULL : b->shells[rp->role_index],
-        .shell_secret = role->shell_secret,
+        .argv = idle ? NULL : place_argv(b->arena, b->plan, rp, -1, role->argv),
+        .shell = idle ? NULL : place_shell(b->arena, b->plan, rp, b->shells[rp->role_index]),
+        .shell_secret = place_shell(b->arena, b->plan, rp, role->shell_secret),
         .shell_kind = role->shell_kind,
     };
     b->plan->n_processes++;

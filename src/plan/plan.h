@@ -113,7 +113,7 @@ struct facts {
     /* per role of the spec: the mounts of its processes, then of each of its init commands */
     const struct mount_table *const *mounts; /* NULL: there are none at all */
     const char *const *const *init_dirs; /* per role and init command: its directory, NULL: the role's */
-    const char *const *skip_init; /* --skip-init: names, or "all"; NULL-terminated; or NULL */
+    const char *const *skip_init; /* --skip-init: names, "" for all; NULL-terminated; or NULL */
 };
 
 bool isolation_is(const struct facts *facts, const char *level);
@@ -176,7 +176,7 @@ struct plan {
     uint32_t n_processes;
     int32_t launcher;            /* process id of the launcher, -1 if there is none */
     int32_t world;               /* number of ranks expected, -1 if not known */
-    const char *const *workdirs; /* per role: the directory used */
+    const char *const *workdirs; /* per role: the directory used; see plan_workdir() */
     const char *hosts_file;      /* text of the private /etc/hosts */
     const char *hostfile;        /* text in the implementation's format, or NULL */
     const char
@@ -214,6 +214,9 @@ const char *plan_reachable(const struct replica *replica);
 /* The name by which a cluster's DNS knows the replica, "job-worker-0.default.svc", where the dialect has
  * one; else NULL. It resolves where host names do. */
 const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica);
+
+/* The directory that a replica's processes begin in. */
+const char *plan_workdir(struct arena *a, const struct plan *plan, const struct replica *replica);
 
 /* May a command of the job call mpirun, itself or through horovodrun or deepspeed? */
 bool spec_calls_mpi(const struct job_spec *spec);
@@ -261,7 +264,8 @@ const char *const *plan_init_argv(struct arena *a, const struct plan *plan,
                                   bool masked);
 size_t plan_init_env(struct arena *a, const struct plan *plan, const struct replica *replica,
                      size_t i, struct start start, bool masked, const struct env_value **ret);
-const char *plan_init_workdir(const struct plan *plan, const struct replica *replica, size_t i);
+const char *plan_init_workdir(struct arena *a, const struct plan *plan,
+                              const struct replica *replica, size_t i);
 /* "worker-0.init-fetch.log", later "worker-0.attempt-2.init-fetch.log" */
 const char *plan_init_log(const struct replica *replica, const char *init, struct start start,
                           char out[PLAN_LOG_NAME]);

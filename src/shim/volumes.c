@@ -204,35 +204,6 @@ static int make_home(const struct shim *s, const char *name, bool fresh, struct 
     return 0;
 }
 
-int volumes_make(struct shim *s, const struct replica *r, struct err *e)
-{
-    bool has_home = false;
-
-    for (uint32_t t = 0; t < r->n_tables; t++) {
-        const struct vtable *table = &s->tables[r->first_table + t];
-
-        for (uint32_t i = 0; i < table->n; i++) {
-            const struct vmount *m = &table->v[i];
-            int result = 0;
-
-            if (m->kind > MOUNT_SHARED)
-                continue;
-            if (!has_home)
-                result = make_home(s, r->name, true, e);
-            has_home = true;
-            if (result == 0 && m->kind == MOUNT_SHARED)
-                result = make_home(s, SHARED_DIR, false, e);
-            if (result == 0)
-                result = make_own(s, r, m, e);
-            if (result < 0)
-                return result;
-        }
-    }
-    return 0;
-}
-
-/* --- mounting --------------------------------------------------------------------------------- */
-
 static char *source_of(const struct shim *s, const struct replica *r, const struct vmount *m)
 {
     switch (m->kind) {
@@ -245,6 +216,56 @@ static char *source_of(const struct shim *s, const struct replica *r, const stru
     }
 }
 
+static int make_sub_path(const struct vmount *m, const char *volume, struct err *e)
+{
+    auto_close int dir = open(volume, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (!*m->sub_path || !(m->flags & MOUNT_MAKE_SUB) || faccessat(dir, m->sub_path, F_OK, 0) == 0)
+        return 0;
+    if (make_parents(dir, m->sub_path) < 0 || mkdirat(dir, m->sub_path, 0777) < 0)
+        return err_sys(e, -errno, "cannot make %s in the volume %s", m->sub_path, m->volume);
+    return 0;
+}
+
+/* Level `none`: what would be bound has to be there all the same. */
+static int make_part(const struct shim *s, const struct replica *r, const struct vmount *m,
+                     struct err *e)
+{
+    auto_free char *volume = source_of(s, r, m);
+
+    return s->level == LEVEL_NONE ? make_sub_path(m, volume, e) : 0;
+}
+
+int volumes_make(struct shim *s, const struct replica *r, struct err *e)
+{
+    bool has_home = false;
+
+    for (uint32_t t = 0; t < r->n_tables; t++) {
+        const struct vtable *table = &s->tables[r->first_table + t];
+
+        for (uint32_t i = 0; i < table->n; i++) {
+            const struct vmount *m = &table->v[i];
+            int result = 0;
+
+            if (m->kind <= MOUNT_SHARED && !has_home) {
+                result = make_home(s, r->name, true, e);
+                has_home = true;
+            }
+            if (result == 0 && m->kind == MOUNT_SHARED)
+                result = make_home(s, SHARED_DIR, false, e);
+            if (result == 0 && m->kind <= MOUNT_SHARED)
+                result = make_own(s, r, m, e);
+            if (result == 0)
+                result = make_part(s, r, m, e);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
+}
+
+/* --- mounting --------------------------------------------------------------------------------- */
+
 /* The volume, or the part of it that is meant, with all that is mounted in it. */
 static int take_source(const struct shim *s, const struct replica *r, const struct vmount *m,
                        struct err *e)
@@ -254,12 +275,8 @@ static int take_source(const struct shim *s, const struct replica *r, const stru
         *m->sub_path ? xasprintf("%s/%s", volume, m->sub_path) : xstrdup(volume);
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 
-    if (*m->sub_path && (m->flags & MOUNT_MAKE_SUB) && access(path, F_OK) < 0) {
-        auto_close int dir = open(volume, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-        if (make_parents(dir, m->sub_path) < 0 || mkdirat(dir, m->sub_path, 0777) < 0)
-            return err_sys(e, -errno, "cannot make %s in the volume %s", m->sub_path, m->volume);
-    }
+    if (make_sub_path(m, volume, e) < 0)
+        return e->code;
     auto_close int fd =
         open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     if (fd < 0)

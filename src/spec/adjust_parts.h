@@ -43,7 +43,7 @@ const char *const *edit_argv(struct arena *a, const char *const *argv,
 /* The same for whichever of the two a role has. */
 void edit_command(struct arena *a, struct role *role, const struct word_edit *edit);
 
-/* --map */
+/* --map (adjust_map.c) */
 int adjust_map(struct adjuster *x, struct err *e);
 
 /* --- numbers (adjust_counts.c) ------------------------------------------------------------------ */

@@ -183,7 +183,7 @@ static void spawn(struct local *lo, uint32_t process, struct start start)
     wire_put_u32(out, process);
     wire_put_u32(out, p->replica);
     wire_put_u32(out, (reads_stdin ? SPAWN_STDIN : 0) | (p->shell_secret ? SPAWN_SCRIPT : 0));
-    wire_put_str(out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(out, plan_workdir(lo->scratch, lo->plan, r));
     wire_put_str(out, plan_log_name(p, start, log));
     wire_put_strs(out, spawn_words(lo, p, start));
     put_environment(lo, out, process, start);
@@ -212,7 +212,7 @@ static void spawn_init(void *ctx, uint32_t replica, size_t i, struct start start
     wire_put_u32(out, lo->plan->n_processes + replica);
     wire_put_u32(out, replica);
     wire_put_u32(out, SPAWN_INIT);
-    wire_put_str(out, plan_init_workdir(lo->plan, r, i));
+    wire_put_str(out, plan_init_workdir(lo->scratch, lo->plan, r, i));
     wire_put_str(out, plan_init_log(r, r->role->init[i].name, start, log));
     wire_put_strs(out, plan_init_argv(lo->scratch, lo->plan, r, i, start, false));
     put_variables(lo, out, env, n);
@@ -251,7 +251,7 @@ static void local_open_replica(struct engine *en, uint32_t replica, uint32_t att
     wire_put_u32(out, r->first_process);
     wire_put_u32(out, replica);
     wire_put_u32(out, SPAWN_OPEN);
-    wire_put_str(out, lo->plan->workdirs[r->role_index]);
+    wire_put_str(out, plan_workdir(lo->scratch, lo->plan, r));
     wire_put_str(out, "");
     wire_put_strs(out, NULL);
     put_environment(lo, out, r->first_process, (struct start){.attempt = attempt, .instance = 1});

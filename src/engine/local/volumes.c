@@ -145,6 +145,7 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
     const char *dir = secret ? rs->secrets : rs->config_maps;
     const char *word = secret ? "secret" : "config map";
     const char *option = secret ? "--secrets" : "--configmaps";
+    char real[PATH_MAX];
 
     p->kind = PLACE_FILES;
     if (!m->from || !is_given(rs->facts, source, m->from)) {
@@ -168,7 +169,8 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
         return refuse(rs, p, -ENOENT,
                       arena_printf(rs->a, "the %s %s of the volume %s has no file %s", word,
                                    m->from, m->volume, m->sub_path));
-    p->here = arena_printf(rs->a, "%s/%s", dir, m->from);
+    if (realpath(dir, real))
+        p->here = arena_printf(rs->a, "%s/%s", real, m->from);
     if (rs->no_mounts && renames(m))
         p->why = arena_printf(rs->a,
                               "at isolation level `none` the files of the volume %s have the names "
@@ -187,6 +189,13 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
     if (!is_plain_name(m->volume))
         return refuse(rs, p, -EINVAL,
                       arena_printf(rs->a, "%s cannot be a volume's name", m->volume));
+    if (rs->no_mounts && m->expand_sub_path) {
+        p->why = arena_printf(rs->a,
+                              "at isolation level `none` the volume %s is not at %s: its subPathExpr "
+                              "needs a mount",
+                              m->volume, m->path);
+        return 0;
+    }
     p->kind = PLACE_HERE;
     if (given || of_claim) {
         p->here = given ? given : of_claim;
