@@ -18,6 +18,7 @@ struct lexer {
     uint32_t command;
     bool at_start;        /* the next word begins a command */
     bool redirects;       /* the next word is the target of a redirection */
+    bool targets;         /* such words are wanted too */
     bool here;            /* ... and that is a here-document's mark */
     bool here_tabs;       /* <<-: its lines lose leading tabs */
     const char *marks[8]; /* of here-documents whose text begins after this line */
@@ -256,6 +257,9 @@ static void take_word(struct lexer *lx)
         word.text = arena_strndup(lx->arena, start, (size_t)(end - start));
     strbuf_release(&w.text);
     if (lx->redirects) {
+        word.target = true;
+        if (lx->targets && !lx->here)
+            add_word(lx, &word);
         end_redirection(lx, word.text);
         return;
     }
@@ -326,10 +330,8 @@ static void take_operator(struct lexer *lx)
         skip_here_documents(lx);
 }
 
-size_t shell_words(struct arena *a, const char *text, const struct shell_word **ret)
+static size_t all_words(struct lexer lx, const struct shell_word **ret)
 {
-    struct lexer lx = {.arena = a, .text = text, .p = text, .at_start = true};
-
     while (*lx.p) {
         if (*lx.p == ' ' || *lx.p == '\t' || *lx.p == '\r')
             lx.p++;
@@ -344,6 +346,21 @@ size_t shell_words(struct arena *a, const char *text, const struct shell_word **
     }
     *ret = lx.v;
     return lx.n;
+}
+
+size_t shell_words(struct arena *a, const char *text, const struct shell_word **ret)
+{
+    return all_words((struct lexer){.arena = a, .text = text, .p = text, .at_start = true}, ret);
+}
+
+size_t shell_words_all(struct arena *a, const char *text, const struct shell_word **ret)
+{
+    return all_words((struct lexer){.arena = a,
+                                    .text = text,
+                                    .p = text,
+                                    .at_start = true,
+                                    .targets = true},
+                     ret);
 }
 
 char *shell_replace(struct arena *a, const char *text, const struct shell_word *words, size_t n,

@@ -10,22 +10,6 @@ static void write_slots(struct json *j, const struct role *role)
         json_str(j, role->slots_kind == SLOTS_AUTO ? "auto" : "unset");
 }
 
-static void write_roles(struct json *j, const struct job_spec *spec)
-{
-    json_key(j, "roles");
-    json_array(j);
-    for (size_t i = 0; i < spec->n_roles; i++) {
-        if (spec->roles[i].implied) /* what it runs is among the processes */
-            continue;
-        json_object(j);
-        json_kv_str(j, "name", spec->roles[i].name);
-        json_kv_int(j, "replicas", spec->roles[i].replicas);
-        write_slots(j, &spec->roles[i]);
-        json_end(j);
-    }
-    json_end(j);
-}
-
 static void write_argv(struct json *j, const char *const *argv)
 {
     json_key(j, "argv");
@@ -36,6 +20,74 @@ static void write_argv(struct json *j, const char *const *argv)
     json_array(j);
     for (; *argv; argv++)
         json_str(j, *argv);
+    json_end(j);
+}
+
+static void write_mounts(struct json *j, const struct mount_table *t)
+{
+    json_key(j, "mounts");
+    json_array(j);
+    for (size_t i = 0; t && i < t->n; i++) {
+        const struct mount_place *p = &t->v[i];
+        const struct mount *m = p->mount;
+
+        json_object(j);
+        json_kv_str(j, "path", m->path);
+        json_kv_str(j, "volume", m->volume);
+        json_kv_str(j, "source", volume_source_name(m->source));
+        json_kv_str(j, "from", m->from);
+        json_kv_str(j, "here", p->kind == PLACE_HERE ? p->here : NULL);
+        json_kv_str(j, "sub_path", m->sub_path);
+        json_kv_bool(j, "read_only", m->read_only || p->kind == PLACE_FILES);
+        json_kv_bool(j, "available", p->kind != PLACE_NONE);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+/* As they are in the role's first replica. */
+static void write_init(struct json *j, const struct plan *plan, const struct role *role,
+                       const struct mount_table *tables)
+{
+    const struct replica *r = role->replicas ? plan_replica(plan, role, 0) : NULL;
+
+    json_key(j, "init");
+    json_array(j);
+    for (size_t i = 0; r && i < role->n_init; i++) {
+        auto_arena struct arena *a = arena_new();
+
+        json_object(j);
+        json_kv_str(j, "name", role->init[i].name);
+        json_kv_bool(j, "runs", plan_runs_init(plan, r, i, FIRST_START));
+        write_argv(j, plan_init_argv(a, plan, r, i, FIRST_START, true));
+        json_kv_str(j, "workdir", plan_init_workdir(a, plan, r, i));
+        write_mounts(j, tables ? &tables[i + 1] : NULL);
+        json_end(j);
+    }
+    json_end(j);
+}
+
+static void write_roles(struct json *j, const struct plan *plan)
+{
+    const struct job_spec *spec = plan->spec;
+
+    json_key(j, "roles");
+    json_array(j);
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct mount_table *tables = plan->facts->mounts ? plan->facts->mounts[i] : NULL;
+
+        if (spec->roles[i].implied) /* what it runs is among the processes */
+            continue;
+        json_object(j);
+        json_kv_str(j, "name", spec->roles[i].name);
+        json_kv_int(j, "replicas", spec->roles[i].replicas);
+        write_slots(j, &spec->roles[i]);
+        if (spec->roles[i].n_mounts)
+            write_mounts(j, tables);
+        if (spec->roles[i].n_init)
+            write_init(j, plan, &spec->roles[i], tables);
+        json_end(j);
+    }
     json_end(j);
 }
 
@@ -121,7 +173,7 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan,
     json_kv_str(j, "dialect", plan->spec->dialect);
     json_kv_str(j, "framework", framework_name(plan->spec->framework));
     json_kv_str(j, "isolation", plan->facts->isolation);
-    write_roles(j, plan->spec);
+    write_roles(j, plan);
     json_key(j, "processes");
     json_array(j);
     for (uint32_t i = 0; i < plan->n_processes; i++)

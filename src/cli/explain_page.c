@@ -47,6 +47,56 @@ static void show_roles(FILE *out, const struct plan *plan)
         fprintf(out, "  %d rank%s expected\n", plan->world, plan->world == 1 ? "" : "s");
 }
 
+static void show_table(FILE *out, const struct role *role, const char *init,
+                       const struct mount_table *t, bool none)
+{
+    static const char *const words[] = {
+        [PLACE_NONE] = "nothing is there",
+        [PLACE_FRESH] = "an empty directory of each replica",
+        [PLACE_SHARED] = "an empty directory of the job",
+        [PLACE_FILES] = "files, in memory",
+    };
+
+    for (size_t i = 0; i < t->n; i++) {
+        const struct mount_place *p = &t->v[i];
+        const struct mount *m = p->mount;
+        bool read_only = m->read_only || p->kind == PLACE_FILES;
+
+        fprintf(out, "  %-10s ", role->name);
+        put_escaped(out, m->path);
+        fprintf(out, "  (%s ", volume_source_name(m->source));
+        put_escaped(out, m->from ? m->from : m->volume);
+        fprintf(out, "%s): ", read_only ? ", read-only" : "");
+        put_escaped(out, p->kind == PLACE_HERE || (none && p->here) ? p->here : words[p->kind]);
+        if (m->sub_path) {
+            fputs(", in it ", out);
+            put_escaped(out, m->sub_path);
+        }
+        if (init) {
+            fputs("; for init container ", out);
+            put_escaped(out, init);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void show_volumes(FILE *out, const struct plan *plan)
+{
+    const struct mount_table *const *mounts = plan->facts->mounts;
+    bool none = isolation_is(plan->facts, "none");
+
+    if (!mounts)
+        return;
+    fputs("\nVolumes\n", out);
+    for (size_t k = 0; k < plan->spec->n_roles; k++) {
+        const struct role *role = &plan->spec->roles[k];
+
+        show_table(out, role, NULL, &mounts[k][0], none);
+        for (size_t i = 0; i < role->n_init; i++)
+            show_table(out, role, role->init[i].name, &mounts[k][i + 1], none);
+    }
+}
+
 /* "  http 20001, SynPort 20002 20003" */
 static void show_ports(FILE *out, const struct replica *rp)
 {
@@ -95,12 +145,47 @@ static void show_shell(FILE *out, const struct process *p)
     }
 }
 
+static void show_words(FILE *out, const char *const *argv)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (const char *const *word = argv; *word; word++) {
+        if (sb.len)
+            strbuf_addch(&sb, ' ');
+        strbuf_add_shell_word(&sb, *word);
+    }
+    fputs("  ", out);
+    put_escaped(out, sb.buf);
+    fputc('\n', out);
+}
+
+/* What runs in the replica before its own command. */
+static void show_init(FILE *out, struct arena *a, const struct plan *plan, const struct replica *rp)
+{
+    for (size_t i = 0; i < rp->role->n_init; i++) {
+        const char *const *argv = plan_init_argv(a, plan, rp, i, FIRST_START, true);
+
+        if (!plan_runs_init(plan, rp, i, FIRST_START))
+            continue;
+        fprintf(out, "\n%s, first ", rp->name);
+        put_escaped(out, rp->role->init[i].name);
+        fputs(", in ", out);
+        put_escaped(out, plan_init_workdir(a, plan, rp, i));
+        fputc('\n', out);
+        if (argv)
+            show_words(out, argv);
+        else
+            fputs("  the image's own entry point\n", out);
+    }
+}
+
 static void show_command(FILE *out, struct arena *a, const struct plan *plan,
                          const struct process *p)
 {
     const struct replica *rp = &plan->replicas[p->replica];
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
 
+    if (p->slot == 0)
+        show_init(out, a, plan, rp);
     fprintf(out, "\n%s, in ", rp->name);
     put_escaped(out, plan_workdir(a, plan, rp));
     fputc('\n', out);
@@ -115,14 +200,7 @@ static void show_command(FILE *out, struct arena *a, const struct plan *plan,
               out);
         return;
     }
-    for (const char *const *word = p->argv; *word; word++) {
-        if (sb.len)
-            strbuf_addch(&sb, ' ');
-        strbuf_add_shell_word(&sb, *word);
-    }
-    fputs("  ", out);
-    put_escaped(out, sb.buf);
-    fputc('\n', out);
+    show_words(out, p->argv);
 }
 
 static void show_variable(FILE *out, const struct env_value *v)
@@ -217,6 +295,7 @@ void explain_page(FILE *out, struct arena *a, const struct plan *plan, const str
     show_head(out, plan, x->path);
     show_roles(out, plan);
     show_hosts(out, plan, env);
+    show_volumes(out, plan);
     if (env)
         show_all(out, a, plan);
     else

@@ -94,6 +94,7 @@ struct pod_files { /* configMap, secret: a directory with a file for each key */
     const char *name;
     BIND_LIST(struct pod_item) items;
     bool optional;
+    const struct node *mode; /* NULL if absent */
 };
 
 struct pod_claim {

@@ -167,7 +167,10 @@ static const struct bind_table item_table =
 #define FILES_FIELDS(name_key)                                                                     \
     {.key = (name_key), .kind = BIND_STRING, .required = true, AT(pod_files, name)},               \
         {.key = "items", .kind = BIND_STRUCTS, .table = &item_table, AT(pod_files, items)},        \
-        {.key = "optional", .kind = BIND_BOOL, AT(pod_files, optional)}, NOTED("defaultMode")
+        {.key = "optional", .kind = BIND_BOOL, AT(pod_files, optional)},                           \
+    {                                                                                              \
+        .key = "defaultMode", .kind = BIND_NODE, AT(pod_files, mode)                               \
+    }
 
 static const struct bind_field config_map_fields[] = {FILES_FIELDS("name")};
 static const struct bind_table config_map_table =

@@ -110,6 +110,33 @@ static void check_inside(const struct binder *b, const struct node *map, const c
                 "`%s` must be a relative path without `..`, not %s", key, path);
 }
 
+/* YAML's 0400 is octal, as it is for Kubernetes; JSON has no such numbers, there it is 256. -1: neither. */
+static int32_t mode_of(const struct node *n)
+{
+    const char *text = n->type == NODE_SEQ || n->type == NODE_MAP || !n->text ? "" : n->text;
+    int32_t mode = 0, base = 10;
+
+    if (*text == '0') {
+        base = 8;
+        text += text[1] == 'o' ? 2 : 1;
+        if (!*text)
+            return 0;
+    }
+    for (; *text; text++) {
+        if (*text < '0' || *text >= '0' + base || mode > 0777)
+            return -1;
+        mode = mode * base + (*text - '0');
+    }
+    return n->text && *n->text && mode <= 0777 ? mode : -1;
+}
+
+static void check_mode(const struct binder *b, const struct node *mode)
+{
+    if (mode && mode->type != NODE_NULL && mode_of(mode) < 0)
+        diag_at(b->ds, mode, "E0570", "write it as 0444, or as 292 in JSON",
+                "`defaultMode` must be a file's mode from 0 to 0777");
+}
+
 static bool check_items(const struct binder *b, const struct pod_files *files)
 {
     if (files->items.n > LIMIT_VOLUMES) {
@@ -119,6 +146,7 @@ static bool check_items(const struct binder *b, const struct pod_files *files)
     }
     for (size_t i = 0; i < files->items.n; i++)
         check_inside(b, files->items.v[i].at, "path", files->items.v[i].path);
+    check_mode(b, files->mode);
     return true;
 }
 
@@ -185,6 +213,7 @@ static void take_files(struct arena *a, const struct pod_files *files, struct mo
     for (size_t i = 0; i < n; i++)
         items[i] = (struct volume_item){files->items.v[i].key, files->items.v[i].path};
     m->from = files->name;
+    m->mode = files->mode && mode_of(files->mode) > 0 ? mode_of(files->mode) : 0;
     m->optional = files->optional;
     m->items = items;
     m->n_items = n;
@@ -195,9 +224,10 @@ static bool made_if_missing(const struct pod_host_path *h)
     return h->type && (!strcmp(h->type, "DirectoryOrCreate") || !strcmp(h->type, "FileOrCreate"));
 }
 
-static struct mount mount_of(struct arena *a, const struct pod_mount *in,
+static struct mount mount_of(const struct binder *b, const struct pod_mount *in,
                              const struct pod_volume *v)
 {
+    struct arena *a = b->a;
     struct mount m = {
         .source = source_of(v),
         .volume = v->name,
@@ -211,6 +241,8 @@ static struct mount mount_of(struct arena *a, const struct pod_mount *in,
     switch (m.source) {
     case VOLUME_EMPTY_DIR:
         m.memory = in_memory(v);
+        if (m.memory && v->empty_dir->size_limit && v->empty_dir->size_limit->type != NODE_NULL)
+            pod_quantity(b, "sizeLimit", v->empty_dir->size_limit, false, &m.size);
         break;
     case VOLUME_HOST_PATH:
         m.from = v->host_path->path;
@@ -275,7 +307,7 @@ size_t pod_mounts(const struct binder *b, const struct pod_volumes *vs,
         const struct pod_volume *v = check_mount(b, vs, c, i);
 
         if (v && c->mounts.v[i].path && !is_shm_mount(&c->mounts.v[i], v))
-            mounts[n++] = mount_of(b->a, &c->mounts.v[i], v);
+            mounts[n++] = mount_of(b, &c->mounts.v[i], v);
     }
     *ret = mounts;
     return n;

@@ -11,6 +11,16 @@
 #include "plan/env.h"
 #include "plan/place.h"
 
+const char *volume_source_name(enum volume_source source)
+{
+    static const char *const names[] = {
+        [VOLUME_EMPTY_DIR] = "emptyDir",   [VOLUME_HOST_PATH] = "hostPath",
+        [VOLUME_CONFIG_MAP] = "configMap", [VOLUME_SECRET] = "secret",
+        [VOLUME_CLAIM] = "claim",          [VOLUME_OTHER] = "other",
+    };
+    return names[source];
+}
+
 static bool is_named(const char *const *names, const char *name)
 {
     for (; names && *names; names++)

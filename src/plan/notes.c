@@ -293,10 +293,11 @@ static bool whole_given(const struct facts *facts, const struct env_entry *e)
     return false;
 }
 
-static void note_env(struct notes *ns, const struct plan *plan, const struct role *role)
+static void note_entries(struct notes *ns, const struct plan *plan,
+                         const struct env_entries *entries)
 {
-    for (size_t i = 0; i < role->n_env; i++) {
-        const struct env_entry *e = &role->env[i];
+    for (size_t i = 0; i < entries->n; i++) {
+        const struct env_entry *e = &entries->v[i];
 
         if (is_lookup(e) && !e->optional && !env_given(plan->facts, e))
             note_missing(ns, e);
@@ -305,9 +306,23 @@ static void note_env(struct notes *ns, const struct plan *plan, const struct rol
             note_add(ns, SEV_WARNING, "%s comes from %s, which is not known here: it is empty",
                      e->name, e->ref_key);
     }
-    for (size_t i = 0; i < role->n_env_from; i++)
-        if (!role->env_from[i].optional && !whole_given(plan->facts, &role->env_from[i]))
-            note_missing(ns, &role->env_from[i]);
+    for (size_t i = 0; i < entries->n_from; i++)
+        if (!entries->from[i].optional && !whole_given(plan->facts, &entries->from[i]))
+            note_missing(ns, &entries->from[i]);
+}
+
+static void note_env(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    note_entries(ns, plan,
+                 &(struct env_entries){role->env_from, role->env, role->n_env_from, role->n_env,
+                                       -1});
+    for (size_t i = 0; i < role->n_init; i++) {
+        const struct init_command *in = &role->init[i];
+
+        note_entries(ns, plan,
+                     &(struct env_entries){in->env_from, in->env, in->n_env_from, in->n_env,
+                                           (int)i});
+    }
 }
 
 void notes_collect(struct notes *ns, const struct plan *plan)
@@ -315,7 +330,8 @@ void notes_collect(struct notes *ns, const struct plan *plan)
     static void (*const of_job[])(struct notes *, const struct plan *) = {
         note_mode, note_isolation, note_target, note_mpi, note_slots, note_gpus};
     static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
-        note_place, note_entry_point, note_limits, note_requests, note_devices, note_shm, note_env};
+        note_place,   note_entry_point, note_limits, note_requests,
+        note_devices, note_shm,         note_env,    note_volumes};
 
     for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
         of_job[i](ns, plan);

@@ -19,6 +19,9 @@ void note_add(struct notes *ns, enum severity severity, const char *fmt, ...)
 void note_machine(struct notes *ns, const struct plan *plan);
 void note_image(struct notes *ns, const struct plan *plan, const struct role *role);
 
+/* notes_volumes.c */
+void note_volumes(struct notes *ns, const struct plan *plan, const struct role *role);
+
 /* Compares what the job asks for with what this machine has. The plan is complete but for notes. */
 void notes_collect(struct notes *ns, const struct plan *plan);
 

@@ -156,6 +156,9 @@ struct replica {
 enum origin { ORIGIN_JOB, ORIGIN_DIALECT, ORIGIN_FRAMEWORK, ORIGIN_MUSTER, ORIGIN_CALLER };
 const char *origin_name(enum origin o);
 
+/* "emptyDir", "hostPath", … */
+const char *volume_source_name(enum volume_source source);
+
 struct env_value {
     const char *name, *value;
     enum origin origin;

@@ -55,7 +55,7 @@ static int64_t number_in(struct arena *a, const struct role *role, enum launch_m
     struct collecting c = {.a = a, .meaning = meaning, .mpi = mpi};
     struct role copy = *role;
 
-    edit_command(a, &copy, &(struct word_edit){collect, &c});
+    edit_command(a, &copy, &(struct word_edit){.edit = collect, .ctx = &c});
     return c.value;
 }
 
@@ -65,7 +65,7 @@ static int64_t ranks_said(const struct adjuster *x)
     struct collecting c = {.a = x->a, .options = true, .meaning = LAUNCH_TOTAL, .mpi = true};
 
     if (x->mpi)
-        (void)edit_argv(x->a, x->mpi->extra_args, &(struct word_edit){collect, &c});
+        (void)edit_argv(x->a, x->mpi->extra_args, &(struct word_edit){.edit = collect, .ctx = &c});
     for (size_t i = 0; i < x->spec->n_roles && c.value == 0; i++)
         if (x->roles[i].kind == ROLE_LAUNCHER)
             c.value = number_in(x->a, &x->roles[i], LAUNCH_TOTAL, true);
@@ -299,7 +299,7 @@ static void renumber(void *ctx, const struct shell_word *words, size_t n, const 
 static void renumber_role(struct counting *c, struct role *role)
 {
     struct renumbering r = {.c = c, .role = role};
-    const struct word_edit edit = {renumber, &r};
+    const struct word_edit edit = {.edit = renumber, .ctx = &r};
 
     c->mpirun = false;
     c->n_numbers = 0;
@@ -465,7 +465,7 @@ int adjust_counts(struct adjuster *x, struct err *e)
         struct renumbering line = {.c = &c};
 
         x->mpi->extra_args =
-            edit_argv(x->a, x->mpi->extra_args, &(struct word_edit){renumber, &line});
+            edit_argv(x->a, x->mpi->extra_args, &(struct word_edit){.edit = renumber, .ctx = &line});
     }
     if (adj->fit && x->changes.n == before)
         change_add(x, SEV_NOTE, "--fit: nothing has to be smaller here");

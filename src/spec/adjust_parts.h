@@ -31,6 +31,7 @@ struct role *role_wanted(struct adjuster *x, const char *option, const char *nam
 struct word_edit {
     void (*edit)(void *ctx, const struct shell_word *words, size_t n, const char **with);
     void *ctx;
+    bool targets; /* files of redirections too */
 };
 
 /* The text with the edit's words in it (the same pointer if there is none). NULL gives NULL. */

@@ -13,7 +13,7 @@ const char *edit_shell(struct arena *a, const char *text, const struct word_edit
 
     if (!text)
         return NULL;
-    n = shell_words(a, text, &words);
+    n = edit->targets ? shell_words_all(a, text, &words) : shell_words(a, text, &words);
     with = ARENA_ARRAY(a, const char *, n + 1);
     edit->edit(edit->ctx, words, n, with);
     for (size_t i = 0; i < n; i++) {
@@ -132,7 +132,7 @@ const char *const *paths_argv(struct arena *a, const struct path_maps *maps,
                               const char *const *argv, size_t *changed)
 {
     struct path_edit m = {.a = a, .maps = maps};
-    const struct word_edit edit = {map_words, &m};
+    const struct word_edit edit = {map_words, &m, true};
     const char *const *made = edit_argv(a, argv, &edit);
 
     *changed += m.changed;
@@ -143,7 +143,7 @@ const char *paths_shell(struct arena *a, const struct path_maps *maps, const cha
                         size_t *changed)
 {
     struct path_edit m = {.a = a, .maps = maps};
-    const struct word_edit edit = {map_words, &m};
+    const struct word_edit edit = {map_words, &m, true};
     const char *made = edit_shell(a, text, &edit);
 
     *changed += m.changed;

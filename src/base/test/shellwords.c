@@ -76,11 +76,27 @@ static void test_replace(struct arena *a)
     is_str(shell_replace(a, text, w, n, (const char *[6]){0}), text, "none: the same text");
 }
 
+/* Files of redirections are words only where that is asked for, and never begin a command. */
+static void test_targets(struct arena *a)
+{
+    static const char text[] = ">/a cat <<E 2>/b /c\nx >/d\nE\n";
+    const struct shell_word *w;
+    size_t n = shell_words_all(a, text, &w);
+    const char *with[4] = {[0] = "/1", [2] = "/2", [3] = "/3"};
+
+    is_int((int)n, 4, "two words and two targets; a here-document has none");
+    ok(w[0].target && !w[0].begins && w[1].begins && w[2].target && !w[3].target,
+       "targets are marked");
+    is_str(shell_replace(a, text, w, n, with), ">/1 cat <<E 2>/2 /3\nx >/d\nE\n",
+           "and can be replaced");
+}
+
 int main(void)
 {
     auto_arena struct arena *a = arena_new();
 
     test_words(a);
     test_replace(a);
+    test_targets(a);
     return tap_done();
 }
