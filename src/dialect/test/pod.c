@@ -62,6 +62,8 @@ static void add_mounts(struct strbuf *sb, const struct mount *v, size_t n)
             strbuf_addf(sb, "/%s%s", v[i].sub_path, v[i].expand_sub_path ? "!" : "");
         strbuf_addf(sb, "@%s%s%s%s", v[i].path, v[i].read_only ? ",ro" : "",
                     v[i].optional ? ",optional" : "", v[i].memory ? ",memory" : "");
+        if (v[i].size || v[i].mode)
+            strbuf_addf(sb, ",%lld,%o", (long long)v[i].size, (unsigned)v[i].mode);
         for (size_t k = 0; k < v[i].n_items; k++)
             strbuf_addf(sb, ",%s>%s", v[i].items[k].key, v[i].items[k].path);
     }
@@ -88,6 +90,18 @@ static const struct {
     {A_AT_A " volumes: [{name: a, emptyDir: {}}]\n", "a=empty@/a", "an empty directory"},
     {A_AT_A " volumes: [{name: a, emptyDir: {medium: Memory}}]\n", "a=empty@/a,memory",
      "one in memory"},
+    {A_AT_A " volumes: [{name: a, emptyDir: {medium: Memory, sizeLimit: 1Ki}}]\n",
+     "a=empty@/a,memory,1024,0", "of a size"},
+    {A_AT_A " volumes: [{name: a, emptyDir: {medium: Memory, sizeLimit: big}}]\n",
+     "E0107@3:60; a=empty@/a,memory", "which is a quantity"},
+    {A_AT_A " volumes: [{name: a, configMap: {name: m, defaultMode: 0755}}]\n",
+     "a=config:m@/a,0,755", "a mode is octal"},
+    {A_AT_A " volumes: [{name: a, configMap: {name: m, defaultMode: 292}}]\n",
+     "a=config:m@/a,0,444", "or decimal, as JSON has it"},
+    {A_AT_A " volumes: [{name: a, configMap: {name: m, defaultMode: 0800}}]\n",
+     "E0570@3:56; a=config:m@/a", "but no other number"},
+    {A_AT_A " volumes: [{name: a, secret: {secretName: s, defaultMode: 512}}]\n",
+     "E0570@3:59; a=secret:s@/a", "nor a larger one"},
     {A_AT_A " volumes: [{name: a}]\n", "a=empty@/a", "a volume of no kind is an empty directory"},
     {A_AT_A " volumes: [{name: a, emptyDir: null, hostPath: {path: /h}}]\n", "a=host:/h@/a",
      "null counts as absent"},

@@ -22,6 +22,7 @@ static void round_trip(void)
     wire_put_strs(&sb, words);
     wire_put_strs(&sb, NULL);
     wire_put_u32(&sb, (uint32_t)-ENOENT);
+    wire_put_bytes(&sb, "a\0b", 3);
     wire_frame_end(&sb, begin);
 
     is_int(wire_frame_next(sb.buf, sb.len, &type, &r), (long long)sb.len, "a whole frame");
@@ -36,6 +37,9 @@ static void round_trip(void)
     none = wire_get_strs(&r);
     ok(!none[0], "no strings");
     is_int((int32_t)wire_get_u32(&r), -ENOENT, "a negative i32");
+    size_t n;
+    const void *bytes = wire_get_bytes(&r, &n);
+    ok(n == 3 && memcmp(bytes, "a\0b", 3) == 0, "bytes, whatever they are");
     ok(wire_done(&r), "nothing is left");
 }
 
