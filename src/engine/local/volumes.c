@@ -379,18 +379,21 @@ static int find_point(struct resolver *rs, struct mount_place *p, const struct m
 /* Places of ours are brought back over a volume that begins empty; into another one we do not write. */
 static int check_hidden(struct resolver *rs, struct mount_place *p)
 {
-    const char *ours[] = {rs->facts->scratch_dir, rs->facts->run_dir, rs->facts->shim};
+    const struct {
+        const char *path, *hint;
+    } ours[] = {
+        {rs->facts->scratch_dir, "set XDG_RUNTIME_DIR to another directory"},
+        {rs->facts->run_dir, "choose another place with --run-dir"},
+        {rs->facts->shim, "install muster somewhere else"},
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        if (below(ours[i], p->path) && (p->kind != PLACE_FRESH || p->mount->read_only))
+        if (below(ours[i].path, p->path) && (p->kind != PLACE_FRESH || p->mount->read_only))
             return refuse(rs, p, -EBUSY,
                           arena_printf(rs->a,
                                        "mounted at %s, the volume %s would hide %s, which the run "
-                                       "needs: set %s to another directory",
-                                       p->path, p->mount->volume, ours[i],
-                                       i == 0   ? "XDG_RUNTIME_DIR"
-                                       : i == 1 ? "XDG_STATE_HOME"
-                                                : "PREFIX"));
+                                       "needs: %s",
+                                       p->path, p->mount->volume, ours[i].path, ours[i].hint));
     return 0;
 }
 

@@ -81,7 +81,7 @@ static void test_sources(struct arena *a)
 
         reset();
         m.volume = "v";
-        m.path = "/usr";
+        m.path = "/etc";
         is_int(resolve(a, &m, 1, rows[i].option, false), 0, "%s: %s", rows[i].name, e.text);
         is_int(first()->kind, rows[i].kind, "%s: its kind", rows[i].name);
         if (rows[i].kind == PLACE_FILES)
@@ -115,7 +115,7 @@ static void test_refused(struct arena *a)
 
         reset();
         m.volume = "v";
-        m.path = "/usr";
+        m.path = "/etc";
         is_int(resolve(a, &m, 1, rows[i].option, false), -ENOENT, "%s is missing", rows[i].name);
         ok(strstr(e.text, rows[i].says), "%s: %s", rows[i].name, e.text);
         is_int(resolve(a, &m, 1, rows[i].option, true), 0, "%s: only told", rows[i].name);
