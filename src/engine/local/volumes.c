@@ -265,10 +265,16 @@ static const char *tidy(struct arena *a, const char *path)
     return out;
 }
 
-/* A directory that the job or its user writes into directly, where a stand-in would be in the way. */
+/* Is dir at or below where? The root is above everything and says nothing. */
+static bool is_in(const char *dir, const char *where)
+{
+    return where && where[0] == '/' && where[1] && below(dir, where);
+}
+
+/* A directory that the job or its user makes new names in, where a stand-in would be in the way. Root
+ * could write anywhere: there it is what is others' too, and where people are known to work. */
 static bool is_written(const struct resolver *rs, const char *dir)
 {
-    const char *home = getenv("HOME");
     struct stat st;
 
     if (strcmp(dir, "/") == 0)
@@ -278,10 +284,10 @@ static bool is_written(const struct resolver *rs, const char *dir)
     if (stat(dir, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
         return true;
     for (size_t i = 0; i < rs->spec->n_roles; i++)
-        if (rs->spec->roles[i].workdir && strcmp(rs->spec->roles[i].workdir, dir) == 0)
+        if (is_in(dir, rs->spec->roles[i].workdir))
             return true;
-    return strcmp(dir, rs->facts->caller_dir) == 0 || (home && strcmp(dir, home) == 0) ||
-           (rs->spec->dir && strcmp(dir, rs->spec->dir) == 0);
+    return is_in(dir, rs->facts->caller_dir) || is_in(dir, rs->spec->dir) ||
+           is_in(dir, getenv("HOME")) || is_in(dir, "/tmp") || is_in(dir, "/var/tmp");
 }
 
 static bool has_too_many(const char *dir)
