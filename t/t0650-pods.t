@@ -282,6 +282,28 @@ is "$(report cause.log_tail.0)" first "with its last lines"
 is "$(grep -c -e second -e main "$out")" 0 "what comes after it is not run"
 is "$(report attempts.0.replicas.1.logs.0)" worker-0.init-one.log "its log is in the report"
 has_shape report "$REPORT" "the report is well-formed"
+is "$(report attempts.0.replicas.1.outcome) $(report attempts.0.replicas.1.exit_code)" "failed 3" "its replica has failed"
+run_muster logs "$(run_id)"
+is "$(cat "$out")" first "muster logs has it"
+
+cat >bare.yaml <<'END'
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: bare}
+spec:
+  replicas: 2
+  slotsPerWorker: 1
+  template:
+    spec:
+      initContainers: [{name: hello, image: a, command: [echo, "hello from $(WHO)"], env: [{name: WHO, value: me}]}]
+      containers: [{name: main, image: x, command: [echo, main]}]
+END
+run_job bare.yaml
+is "$rc $(sort "$out" | tr '\n' ' ')" \
+    "0 [launcher-0/init-hello] hello from me [launcher-0] main [worker-0/init-hello] hello from me [worker-1/init-hello] hello from me " \
+    "init containers need no volumes"
+run_muster logs "$(run_id)" launcher-0
+is "$(tr '\n' ' ' <"$out")" "[launcher-0/init-hello] hello from me [launcher-0] main " "muster logs: each with its prefix, in their order"
 
 run_job --skip-init=one init.yaml
 is "$rc $(launcher)" "0 main" "one that is left out is not run"
@@ -311,7 +333,10 @@ is "$(survivors "$(run_id)")" "" "leaves nothing behind"
 init_job '{name: one, image: a, command: [sh, -c, "echo up; sleep 600"]}' true
 "$MUSTER" run --grace 2s --report "$REPORT" init.yaml >"$out" 2>"$err" </dev/null &
 pid=$!
-wait_until 20 grep -q 'init-one\] up' "$out"
+wait_until 20 grep -q 'worker-0/init-one\] up' "$out"
+id=$(ls -t "$XDG_STATE_HOME/muster/runs" | head -n 1)
+"$MUSTER" exec "$id" worker-0 -- true >"$WORK/exec" 2>&1 </dev/null
+is "$?" 255 "a replica that is still at its init containers takes no commands" || diag "$(cat "$WORK/exec")"
 kill -TERM $pid
 wait $pid
 is "$?" 143 "a run that is still at its init containers can be cancelled"

@@ -1,6 +1,7 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
- * A log's name says whose it is: REPLICA[.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N].log. Lines of
+ * A log's name says whose it is:
+ * REPLICA[.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines of
  * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by
  * byte. Nothing is altered: the output is the job's own.
  *
@@ -76,6 +77,7 @@ struct owner {
     size_t role_len; /* of replica, without the index */
     int64_t rank;    /* -1 = it is the replica's own */
     int64_t attempt;
+    const char *init; /* "init-NAME.log", in the log's name; NULL: its replica's own */
 };
 
 /* The number behind a part ".WORD-" of the name, or `otherwise`. */
@@ -94,7 +96,8 @@ static int64_t part(const char *name, const char *word, int64_t otherwise)
 
 static bool parse_name(const char *name, struct owner *ret)
 {
-    static const char *const parts[] = {".rank-", ".task-", ".attempt-", ".restart-", ".launch-"};
+    static const char *const parts[] = {".rank-",    ".task-",   ".attempt-",
+                                        ".restart-", ".launch-", ".init-"};
     size_t len = strlen(name), n = len - 4;
 
     if (len < 5 || strcmp(name + n, ".log") != 0)
@@ -112,6 +115,8 @@ static bool parse_name(const char *name, struct owner *ret)
     ret->role_len = dash ? (size_t)(dash - ret->replica) : n;
     ret->rank = part(name, ".rank-", -1);
     ret->attempt = part(name, ".attempt-", 1);
+    const char *init = strstr(name + n, ".init-");
+    ret->init = init ? init + 1 : NULL;
     return true;
 }
 
@@ -186,7 +191,10 @@ static void add_log(struct view *view, const char *name)
     GROW(view->v, view->n, view->cap);
     struct log *log = &view->v[view->n++];
     *log = (struct log){.name = xstrdup(name), .line = STRBUF_INIT};
-    log->prefix = own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
+    if (own.init)
+        log->prefix = xasprintf("[%s/%.*s] ", own.replica, (int)strlen(own.init) - 4, own.init);
+    else
+        log->prefix = own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
                                 : xasprintf("[%s] ", own.replica);
     log->chosen = is_wanted(view, name, &own) && !is_old(view, name);
     view->n_chosen += log->chosen;
@@ -209,6 +217,8 @@ static int by_owner(const struct dirent **a, const struct dirent **b)
         r = compare(x.rank, y.rank);
     if (r == 0)
         r = compare(x.attempt, y.attempt);
+    if (r == 0)
+        r = compare(!x.init, !y.init); /* they run first */
     if (r == 0)
         r = compare((int64_t)strlen((*a)->d_name), (int64_t)strlen((*b)->d_name));
     return r ? r : strverscmp((*a)->d_name, (*b)->d_name);

@@ -280,7 +280,9 @@ struct replica_view job_replica(const struct job *job, uint32_t replica)
 
     for (uint32_t i = 0; i < r->n_processes; i++)
         replica_add_process(job, r->first_process + i, &v);
-    if (r->role->kind == ROLE_HOST && v.state != PROC_PENDING && job->phase == JOB_ENDED) {
+    bool at_init = *job->procs[r->first_process].end.init; /* then no rank was ever in it */
+    if (r->role->kind == ROLE_HOST && v.state != PROC_PENDING && job->phase == JOB_ENDED &&
+        !at_init) {
         v.outcome = job->outcome == OUTCOME_SUCCEEDED ? OUTCOME_SUCCEEDED : OUTCOME_STOPPED;
         v.exit_code = -1;
         v.signal = 0;

@@ -177,7 +177,8 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
         return 0;
     }
     answer(c, WIRE_AGENT_RAN);
-    if (!r->waits && !r->expects && r->n_main == 0) {
+    /* without an environment it is still at its init commands */
+    if (!r->env || (!r->waits && !r->expects && r->n_main == 0)) {
         dprintf(p->fds[2], "muster-shim: %s is not running\n", r->name);
         answer_exited(c, SSH_FAILED);
     } else if (start(s, c, r, text, forward, p->fds) < 0) {

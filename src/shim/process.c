@@ -26,7 +26,7 @@ struct request { /* the body of WIRE_SPAWN; strings are the link's */
     const char *cwd, *log;
     const char **argv, **env;
     const char *script; /* SPAWN_SCRIPT, else NULL */
-    uint32_t table;     /* SPAWN_INIT: of its mounts */
+    uint32_t table;     /* SPAWN_INIT: of its mounts, 0: it has none of its own */
 };
 
 /* --- what muster is told ---------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static int open_script(const char *script, int *ret_fd, struct err *e)
 /* Where an init command sees what its replica's own processes do not. */
 static int open_view(struct shim *s, const struct request *rq, int *ret_fd, struct err *e)
 {
-    if (!(rq->flags & SPAWN_INIT) || s->level == LEVEL_NONE ||
+    if (rq->table == 0 || s->level == LEVEL_NONE ||
         s->tables[rq->replica->first_table + rq->table].n == 0)
         return 0;
     int fd = replica_view(s, rq->replica, rq->table, e);
@@ -273,7 +273,7 @@ int process_spawn(struct shim *s, struct wire_reader *r)
     if (rq.flags & SPAWN_INIT)
         rq.table = wire_get_u32(r);
     if (wire_done(r) && replica < s->n_replicas &&
-        (!(rq.flags & SPAWN_INIT) || rq.table < s->replicas[replica].n_tables)) {
+        (rq.table == 0 || rq.table < s->replicas[replica].n_tables)) {
         rq.replica = &s->replicas[replica];
         begin(s, &rq);
         result = 0;

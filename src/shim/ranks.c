@@ -207,10 +207,10 @@ static void welcome(struct client *c, const struct replica *r, int log_fd)
     auto_free const char **own = NULL;
     size_t begin = wire_frame_begin(&frame, WIRE_RANK_WELCOME), n = 0, i = 0;
 
-    while (r->env[n])
+    while (r->env && r->env[n])
         n++;
     own = xcalloc(n + 1, sizeof(*own));
-    for (const char **v = r->env; *v; v++) {
+    for (const char **v = r->env; v && *v; v++) {
         if (is_of_place(*v))
             own[i++] = *v;
     }

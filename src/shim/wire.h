@@ -40,7 +40,7 @@ enum wire_type {
                        MOUNT_FRESH). Answered by READY or REFUSED. */
     WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
                        strs env, with SPAWN_SCRIPT: str script, with SPAWN_INIT: u32 table of
-                       mounts (of the replica's, from 0). Empty argv: the replica only waits; it counts as started when its
+                       mounts (of the replica's; 0: it has none of its own). Empty argv: the replica only waits; it counts as started when its
                        namespaces are up. env is also what the agent gives commands in the replica
                        (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
                        waiting replica. Answered by STARTED or SPAWN_FAILED. */
