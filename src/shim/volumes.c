@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -64,8 +65,11 @@ static void read_kept(struct shim *s, struct wire_reader *r)
     while (kept[n])
         n++;
     s->kept = xcalloc(n + 1, sizeof(*s->kept));
-    for (size_t i = 0; i < n; i++)
-        s->kept[i] = xstrdup(kept[i]);
+    for (size_t i = 0; i < n; i++) {
+        char *real = realpath(kept[i], NULL); /* mounts have no links in their paths either */
+
+        s->kept[i] = real ? real : xstrdup(kept[i]);
+    }
 }
 
 void volumes_read(struct shim *s, struct wire_reader *r)
@@ -298,6 +302,18 @@ static int make_point(const struct vmount *m, int tree, struct err *e)
     return r < 0 ? err_sys(e, -errno, "cannot make the mount point %s", m->path) : 0;
 }
 
+/* Is one of the mounts above the path? To copy a tree in vain costs the kernel a millisecond. */
+static bool is_hidden(const struct vtable *t, const char *path)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        size_t n = strlen(t->v[i].path);
+
+        if (strncmp(path, t->v[i].path, n) == 0 && (path[n] == '/' || path[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* What the job's processes need is brought back if a mount has hidden it. */
 static int bring_back(char *path, int tree, struct err *e)
 {
@@ -369,8 +385,10 @@ int volumes_mount(struct shim *s, const struct replica *r, uint32_t table, struc
     auto_free int *trees = xcalloc(t->n, sizeof(*trees));
     auto_free int *kept = xcalloc(n_kept + 1, sizeof(*kept));
     for (uint32_t i = 0; i < n_kept; i++)
-        kept[i] = open_tree(AT_FDCWD, s->kept[i],
-                            OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+        kept[i] = is_hidden(t, s->kept[i])
+                      ? open_tree(AT_FDCWD, s->kept[i],
+                                  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE)
+                      : -1;
     for (; n < t->n && result >= 0; n++)
         result = trees[n] = take_source(s, r, &t->v[n], e);
     if (result >= 0)

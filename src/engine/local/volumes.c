@@ -382,6 +382,17 @@ static int find_point(struct resolver *rs, struct mount_place *p, const struct m
     return find_cover(rs, p, path);
 }
 
+/* The path, which need not be there yet, as a mount point would be spelled. */
+static const char *without_links(struct arena *a, const char *path)
+{
+    char *dir = arena_strdup(a, path), real[PATH_MAX];
+
+    while (*dir && !realpath(dir, real))
+        *strrchr(dir, '/') = '\0';
+    return *dir ? arena_printf(a, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + strlen(dir))
+                : path;
+}
+
 /* Places of ours are brought back over a volume that begins empty; into another one we do not write. */
 static int check_hidden(struct resolver *rs, struct mount_place *p)
 {
@@ -394,7 +405,7 @@ static int check_hidden(struct resolver *rs, struct mount_place *p)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        if (below(ours[i].path, p->path) && (p->kind != PLACE_FRESH || p->mount->read_only))
+        if (below(without_links(rs->a, ours[i].path), p->path) && (p->kind != PLACE_FRESH || p->mount->read_only))
             return refuse(rs, p, -EBUSY,
                           arena_printf(rs->a,
                                        "mounted at %s, the volume %s would hide %s, which the run "
