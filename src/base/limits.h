@@ -62,10 +62,10 @@
 #define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
 #define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */
 #define LIMIT_SECRET_KEYS 4096          /* of one Secret or ConfigMap */
-#define LIMIT_VOLUME_FILE_BYTES (1024 * 1024)  /* a key of one of them that becomes a file */
-#define LIMIT_VOLUME_BYTES (4 * 1024 * 1024)   /* all files of a job's volumes */
-#define LIMIT_MOUNTS 4096                      /* mounts of a job's roles and init commands */
-#define LIMIT_COVER_ENTRIES 1024               /* of a directory that gets a stand-in */
-#define LIMIT_VOLUME_OPTIONS 256               /* --volume */
+#define LIMIT_VOLUME_FILE_BYTES (1024 * 1024) /* a key of one of them that becomes a file */
+#define LIMIT_VOLUME_BYTES (4 * 1024 * 1024)  /* all files of a job's volumes */
+#define LIMIT_MOUNTS 4096                     /* mounts of a job's roles and init commands */
+#define LIMIT_COVER_ENTRIES 1024              /* of a directory that gets a stand-in */
+#define LIMIT_VOLUME_OPTIONS 256              /* --volume */
 
 #endif

@@ -355,12 +355,9 @@ size_t shell_words(struct arena *a, const char *text, const struct shell_word **
 
 size_t shell_words_all(struct arena *a, const char *text, const struct shell_word **ret)
 {
-    return all_words((struct lexer){.arena = a,
-                                    .text = text,
-                                    .p = text,
-                                    .at_start = true,
-                                    .targets = true},
-                     ret);
+    return all_words(
+        (struct lexer){.arena = a, .text = text, .p = text, .at_start = true, .targets = true},
+        ret);
 }
 
 char *shell_replace(struct arena *a, const char *text, const struct shell_word *words, size_t n,

@@ -195,7 +195,7 @@ static void add_log(struct view *view, const char *name)
         log->prefix = xasprintf("[%s/%.*s] ", own.replica, (int)strlen(own.init) - 4, own.init);
     else
         log->prefix = own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
-                                : xasprintf("[%s] ", own.replica);
+                                    : xasprintf("[%s] ", own.replica);
     log->chosen = is_wanted(view, name, &own) && !is_old(view, name);
     view->n_chosen += log->chosen;
 }

@@ -313,15 +313,15 @@ static void note_entries(struct notes *ns, const struct plan *plan,
 
 static void note_env(struct notes *ns, const struct plan *plan, const struct role *role)
 {
-    note_entries(ns, plan,
-                 &(struct env_entries){role->env_from, role->env, role->n_env_from, role->n_env,
-                                       -1});
+    note_entries(
+        ns, plan,
+        &(struct env_entries){role->env_from, role->env, role->n_env_from, role->n_env, -1});
     for (size_t i = 0; i < role->n_init; i++) {
         const struct init_command *in = &role->init[i];
 
-        note_entries(ns, plan,
-                     &(struct env_entries){in->env_from, in->env, in->n_env_from, in->n_env,
-                                           (int)i});
+        note_entries(
+            ns, plan,
+            &(struct env_entries){in->env_from, in->env, in->n_env_from, in->n_env, (int)i});
     }
 }
 

@@ -37,7 +37,8 @@ static void note_init(struct notes *ns, const struct plan *plan, const struct ro
                  "the init container %s of %s has no command: it would run the entry point of %s, "
                  "which is not here; --skip-init=%s leaves it out",
                  init->name, role->name, init->image ? init->image : "its image", init->name);
-    if (init->workdir && !(plan->facts->init_dirs && plan->facts->init_dirs[role - plan->spec->roles][i]))
+    if (init->workdir &&
+        !(plan->facts->init_dirs && plan->facts->init_dirs[role - plan->spec->roles][i]))
         note_add(ns, SEV_WARNING, "there is no directory %s here for the init container %s of %s",
                  init->workdir, init->name, role->name);
 }

@@ -20,8 +20,7 @@ static void add_table(struct arena *a, const struct plan *plan, const struct rep
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->v[i].kind != PLACE_NONE)
-            v[(*n)++] =
-                (struct path_map){t->v[i].path, volume_here(a, plan, replica, &t->v[i])};
+            v[(*n)++] = (struct path_map){t->v[i].path, volume_here(a, plan, replica, &t->v[i])};
 }
 
 /* An init command's own come first: of two at one path the first is taken. */

@@ -112,7 +112,8 @@ struct facts {
     const struct image_place *images; /* per role of the spec; NULL: the machine itself */
     /* per role of the spec: the mounts of its processes, then of each of its init commands */
     const struct mount_table *const *mounts; /* NULL: there are none at all */
-    const char *const *const *init_dirs; /* per role and init command: its directory, NULL: the role's */
+    const char *const *const
+        *init_dirs;               /* per role and init command: its directory, NULL: the role's */
     const char *const *skip_init; /* --skip-init: names, "" for all; NULL-terminated; or NULL */
 };
 

@@ -39,8 +39,7 @@ static int copy_entry(int from, int to, const char *name)
         target[n > 0 ? n : 0] = '\0';
         return n < 0 || symlinkat(target, to, name) < 0 ? -errno : 0;
     }
-    auto_close int tree =
-        open_tree(from, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    auto_close int tree = open_tree(from, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
     if (tree < 0)
         return errno == ENOENT ? 0 : -errno;
     if (S_ISDIR(st.st_mode) ? mkdirat(to, name, 0755) < 0

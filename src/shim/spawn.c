@@ -113,7 +113,8 @@ static int join(const struct shim *s, const struct spawn *sp)
         errno = ESRCH;
         return getppid() == s->pid ? 0 : -1;
     }
-    if (setns(sp->mnt_fd ? sp->mnt_fd : r->mnt_fd, CLONE_NEWNS) < 0 || setns(r->uts_fd, CLONE_NEWUTS) < 0)
+    if (setns(sp->mnt_fd ? sp->mnt_fd : r->mnt_fd, CLONE_NEWNS) < 0 ||
+        setns(r->uts_fd, CLONE_NEWUTS) < 0)
         return -1;
     return s->level == LEVEL_NETWORK ? setns(r->net_fd, CLONE_NEWNET) : 0;
 }

@@ -110,7 +110,8 @@ static int write_file(int dirfd, const char *path, mode_t mode, const void *byte
 {
     int r = make_parents(dirfd, path);
     auto_close int fd =
-        r < 0 ? -1 : openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        r < 0 ? -1
+              : openat(dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (r == 0)
         r = fd < 0 ? -errno : io_write_all(fd, bytes, n);
@@ -275,8 +276,7 @@ static int take_source(const struct shim *s, const struct replica *r, const stru
                        struct err *e)
 {
     auto_free char *volume = source_of(s, r, m);
-    auto_free char *path =
-        *m->sub_path ? xasprintf("%s/%s", volume, m->sub_path) : xstrdup(volume);
+    auto_free char *path = *m->sub_path ? xasprintf("%s/%s", volume, m->sub_path) : xstrdup(volume);
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 
     if (make_sub_path(m, volume, e) < 0)

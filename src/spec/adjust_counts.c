@@ -464,8 +464,8 @@ int adjust_counts(struct adjuster *x, struct err *e)
     if (x->mpi) {
         struct renumbering line = {.c = &c};
 
-        x->mpi->extra_args =
-            edit_argv(x->a, x->mpi->extra_args, &(struct word_edit){.edit = renumber, .ctx = &line});
+        x->mpi->extra_args = edit_argv(x->a, x->mpi->extra_args,
+                                       &(struct word_edit){.edit = renumber, .ctx = &line});
     }
     if (adj->fit && x->changes.n == before)
         change_add(x, SEV_NOTE, "--fit: nothing has to be smaller here");

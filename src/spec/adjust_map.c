@@ -104,8 +104,8 @@ static void map_init(struct adjuster *x, const struct path_maps *maps, struct ro
     struct init_command *v = ARENA_ARRAY(x->a, struct init_command, role->n_init);
 
     for (size_t i = 0; i < role->n_init; i++) {
-        const char *whose = arena_printf(x->a, "init container %s of %s", role->init[i].name,
-                                         role->name);
+        const char *whose =
+            arena_printf(x->a, "init container %s of %s", role->init[i].name, role->name);
         size_t changed = 0;
 
         v[i] = role->init[i];

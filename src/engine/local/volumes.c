@@ -23,7 +23,8 @@ struct resolver {
     bool tolerant, no_mounts;
     const struct facts *facts;
     struct err *e;
-    const struct mount_place *under; /* an init command's: the mounts of its replica below its own */
+    const struct mount_place
+        *under; /* an init command's: the mounts of its replica below its own */
     size_t n_under;
 };
 
@@ -190,10 +191,11 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
         return refuse(rs, p, -EINVAL,
                       arena_printf(rs->a, "%s cannot be a volume's name", m->volume));
     if (rs->no_mounts && m->expand_sub_path) {
-        p->why = arena_printf(rs->a,
-                              "at isolation level `none` the volume %s is not at %s: its subPathExpr "
-                              "needs a mount",
-                              m->volume, m->path);
+        p->why =
+            arena_printf(rs->a,
+                         "at isolation level `none` the volume %s is not at %s: its subPathExpr "
+                         "needs a mount",
+                         m->volume, m->path);
         return 0;
     }
     p->kind = PLACE_HERE;
@@ -405,7 +407,8 @@ static int check_hidden(struct resolver *rs, struct mount_place *p)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-        if (below(without_links(rs->a, ours[i].path), p->path) && (p->kind != PLACE_FRESH || p->mount->read_only))
+        if (below(without_links(rs->a, ours[i].path), p->path) &&
+            (p->kind != PLACE_FRESH || p->mount->read_only))
             return refuse(rs, p, -EBUSY,
                           arena_printf(rs->a,
                                        "mounted at %s, the volume %s would hide %s, which the run "
@@ -469,8 +472,7 @@ static bool dir_ok(struct resolver *rs, const char *dir, const struct mount_tabl
                    const struct mount_table *under)
 {
     const char *path = tidy(rs->a, dir);
-    const struct mount_place *p =
-        under ? mount_above(under->v, under->n, path, NULL) : NULL;
+    const struct mount_place *p = under ? mount_above(under->v, under->n, path, NULL) : NULL;
 
     p = mount_above(own->v, own->n, path, p);
     if (!p)

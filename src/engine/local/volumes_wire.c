@@ -138,9 +138,8 @@ static void put_set(struct putter *pt, const struct mount *m)
     wire_put_u32(pt->out, 0);
     for (size_t i = 0; i < f->n_secrets; i++) {
         const struct secret_value *v = &f->secrets[i];
-        const char *path = v->source == source && strcmp(v->name, m->from) == 0
-                               ? path_in(m, v->key)
-                               : NULL;
+        const char *path =
+            v->source == source && strcmp(v->name, m->from) == 0 ? path_in(m, v->key) : NULL;
 
         if (!path)
             continue;

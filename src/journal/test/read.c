@@ -77,9 +77,8 @@ static bool same_ending(const struct ending *a, const struct ending *b)
 {
     return a->known == b->known && a->code == b->code && a->signal == b->signal &&
            a->exec_errno == b->exec_errno && !strcmp(a->exec_what, b->exec_what) &&
-           !strcmp(a->init, b->init) &&
-           a->oom == b->oom && a->max_rss == b->max_rss && a->memory_limit == b->memory_limit &&
-           a->memory_peak == b->memory_peak;
+           !strcmp(a->init, b->init) && a->oom == b->oom && a->max_rss == b->max_rss &&
+           a->memory_limit == b->memory_limit && a->memory_peak == b->memory_peak;
 }
 
 static bool has_ending(enum event_type t)

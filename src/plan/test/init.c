@@ -145,8 +145,8 @@ static void test_sub_path(struct seed *s)
 
 int main(void)
 {
-    static void (*const tests[])(struct seed *s) = {test_command, test_skipping, test_none,
-                                                    test_sub_path};
+    static void (*const tests[])(struct seed * s) = {test_command, test_skipping, test_none,
+                                                     test_sub_path};
 
     for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         struct seed s;

@@ -8,9 +8,8 @@
 #include "base/tap.h"
 
 static const char *const argv[] = {"true", NULL};
-static const struct init_command commands[] = {{.name = "one", .argv = argv},
-                                               {.name = "two", .argv = argv},
-                                               {.name = "three", .argv = argv}};
+static const struct init_command commands[] = {
+    {.name = "one", .argv = argv}, {.name = "two", .argv = argv}, {.name = "three", .argv = argv}};
 static struct role roles[] = {
     {.name = "a", .replicas = 2, .slots = 2, .init = commands, .n_init = 3},
     {.name = "b", .replicas = 1, .slots = 1},
@@ -141,8 +140,8 @@ static void test_skipped(struct inits *in)
 int main(void)
 {
     const struct inits_ops ops = {run, start_process, failed, NULL};
-    const struct plan none = {
-        .spec = &(const struct job_spec){.roles = &roles[1], .n_roles = 1}, .facts = &facts};
+    const struct plan none = {.spec = &(const struct job_spec){.roles = &roles[1], .n_roles = 1},
+                              .facts = &facts};
     struct inits *in = inits_new(&plan, &ops);
 
     ok(!inits_new(&none, &ops), "a job without init commands needs nothing");

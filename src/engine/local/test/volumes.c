@@ -62,15 +62,28 @@ static void test_sources(struct arena *a)
     } rows[] = {
         {{.source = VOLUME_EMPTY_DIR}, NULL, PLACE_FRESH, NULL, "an empty directory"},
         {{.source = VOLUME_HOST_PATH, .from = "/etc"}, NULL, PLACE_HERE, "/etc", "a host path"},
-        {{.source = VOLUME_HOST_PATH, .from = "/etc"}, "v=/usr", PLACE_HERE, "/usr",
+        {{.source = VOLUME_HOST_PATH, .from = "/etc"},
+         "v=/usr",
+         PLACE_HERE,
+         "/usr",
          "one that an option replaces"},
-        {{.source = VOLUME_HOST_PATH, .from = "/mt/no", .optional = true}, NULL, PLACE_SHARED,
-         "/mt/no", "one that would be made"},
-        {{.source = VOLUME_CLAIM, .from = "c"}, "c=/usr", PLACE_HERE, "/usr", "a claim by its name"},
+        {{.source = VOLUME_HOST_PATH, .from = "/mt/no", .optional = true},
+         NULL,
+         PLACE_SHARED,
+         "/mt/no",
+         "one that would be made"},
+        {{.source = VOLUME_CLAIM, .from = "c"},
+         "c=/usr",
+         PLACE_HERE,
+         "/usr",
+         "a claim by its name"},
         {{.source = VOLUME_CLAIM, .from = "c"}, "v=/usr", PLACE_HERE, "/usr", "by its volume's"},
         {{.source = VOLUME_CONFIG_MAP, .from = "app"}, NULL, PLACE_FILES, "app", "a config map"},
         {{.source = VOLUME_SECRET, .from = "key"}, NULL, PLACE_FILES, "key", "a secret"},
-        {{.source = VOLUME_SECRET, .from = "no", .optional = true}, NULL, PLACE_FRESH, NULL,
+        {{.source = VOLUME_SECRET, .from = "no", .optional = true},
+         NULL,
+         PLACE_FRESH,
+         NULL,
          "one that need not be there"},
         {{.source = VOLUME_OTHER}, NULL, PLACE_NONE, NULL, "a kind that only a cluster has"},
         {{.source = VOLUME_OTHER}, "v=/usr", PLACE_HERE, "/usr", "which an option can give"},
@@ -85,8 +98,7 @@ static void test_sources(struct arena *a)
         is_int(resolve(a, &m, 1, rows[i].option, false), 0, "%s: %s", rows[i].name, e.text);
         is_int(first()->kind, rows[i].kind, "%s: its kind", rows[i].name);
         if (rows[i].kind == PLACE_FILES)
-            ok(first()->here && strstr(first()->here, rows[i].here), "%s: its files",
-               rows[i].name);
+            ok(first()->here && strstr(first()->here, rows[i].here), "%s: its files", rows[i].name);
         else
             is_str(first()->here, rows[i].here, "%s: its place", rows[i].name);
     }
@@ -103,10 +115,14 @@ static void test_refused(struct arena *a)
         {{.source = VOLUME_HOST_PATH, .from = "/mt/no"}, NULL, "--volume v=PATH", "a host path"},
         {{.source = VOLUME_SECRET, .from = "no"}, NULL, "--secrets DIR", "a secret"},
         {{.source = VOLUME_CONFIG_MAP, .from = "key"}, NULL, "--configmaps DIR", "a config map"},
-        {{.source = VOLUME_SECRET, .from = "key", .items = &item, .n_items = 1}, NULL, "no key no",
+        {{.source = VOLUME_SECRET, .from = "key", .items = &item, .n_items = 1},
+         NULL,
+         "no key no",
          "a key"},
         {{.source = VOLUME_SECRET, .from = "key", .sub_path = "x"}, NULL, "no file x", "a file"},
-        {{.source = VOLUME_HOST_PATH, .from = "/usr", .sub_path = "mt"}, NULL, "no mt in /usr",
+        {{.source = VOLUME_HOST_PATH, .from = "/usr", .sub_path = "mt"},
+         NULL,
+         "no mt in /usr",
          "a part of a host path"},
     };
 
