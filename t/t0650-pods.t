@@ -152,7 +152,7 @@ make_job "$WORK/job"
 run_as=$MUSTER
 for level in names network; do
     if have_level $level env; then
-        whole_job $level root "$WORK/job" env
+        whole_job "$level" root "$WORK/job" env
     else
         skip "level $level cannot be had here" 6
     fi
@@ -166,7 +166,7 @@ if can_be_user; then
     run_as=$USER_DIR/muster
     for level in names network; do
         if have_level $level as_user; then
-            whole_job $level user "$USER_DIR/job" as_user
+            whole_job "$level" user "$USER_DIR/job" as_user
         else
             skip "level $level cannot be had here by an ordinary user" 6
         fi
@@ -334,8 +334,7 @@ init_job '{name: one, image: a, command: [sh, -c, "echo up; sleep 600"]}' true
 "$MUSTER" run --grace 2s --report "$REPORT" init.yaml >"$out" 2>"$err" </dev/null &
 pid=$!
 wait_until 20 grep -q 'worker-0/init-one\] up' "$out"
-id=$(ls -t "$XDG_STATE_HOME/muster/runs" | head -n 1)
-"$MUSTER" exec "$id" worker-0 -- true >"$WORK/exec" 2>&1 </dev/null
+"$MUSTER" exec worker-0 -- true >"$WORK/exec" 2>&1 </dev/null
 is "$?" 1 "a replica that is still at its init containers takes no commands" || diag "$(cat "$WORK/exec")"
 kill -TERM $pid
 wait $pid

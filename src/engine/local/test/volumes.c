@@ -234,7 +234,7 @@ int main(void)
     char dir[] = "/tmp/mt-volumes.XXXXXX";
 
     top = mkdtemp(dir);
-    if (!top || !realpath(dir, NULL))
+    if (!top)
         return 1;
     test_sources(a);
     test_refused(a);
