@@ -106,7 +106,8 @@ static void test_sources(struct arena *a)
 
 static void test_refused(struct arena *a)
 {
-    static const struct volume_item item = {.key = "no", .path = "p"};
+    static const struct volume_item item = {.key = "no", .path = "p"},
+                                    other = {.key = "k", .path = "y"};
     static const struct {
         struct mount mount;
         const char *option, *says, *name;
@@ -120,6 +121,10 @@ static void test_refused(struct arena *a)
          "no key no",
          "a key"},
         {{.source = VOLUME_SECRET, .from = "key", .sub_path = "x"}, NULL, "no file x", "a file"},
+        {{.source = VOLUME_SECRET, .from = "key", .sub_path = "x", .items = &other, .n_items = 1},
+         NULL,
+         "no file x",
+         "a file of items"},
         {{.source = VOLUME_HOST_PATH, .from = "/usr", .sub_path = "mt"},
          NULL,
          "no mt in /usr",
@@ -149,7 +154,9 @@ static const char *point(struct arena *a, const char *path)
 
     reset();
     if (resolve(a, &m, 1, NULL, false) < 0)
-        return strstr(e.text, "written to") ? "written" : e.text;
+        return strstr(e.text, "written to")             ? "written"
+               : strstr(e.text, "cannot be mounted at") ? "cannot"
+                                                        : e.text;
     return arena_printf(a, "%s %s", first()->path, first()->cover ? first()->cover : "-");
 }
 
@@ -162,6 +169,9 @@ static void test_points(struct arena *a)
     is_str(point(a, "/mt-no"), "/mt-no /", "one that is not, in the root");
     is_str(point(a, "/mt-no/a/b"), "/mt-no/a/b /", "and deeper");
     is_str(point(a, "/usr/mt-no/a"), "/usr/mt-no/a /usr", "below a directory of the system");
+    is_str(point(a, "/"), "cannot", "never over the root");
+    is_str(point(a, "/usr/../mt-no"), "cannot", "nor by a way up");
+    is_str(point(a, "/mt..no"), "/mt..no /", "dots in a name are none");
     is_str(point(a, missing), "written", "not where people write");
     if (symlink("/usr", arena_printf(a, "%s/link", top)) == 0)
         is_str(point(a, arena_printf(a, "%s/link/mt-no", top)), "/usr/mt-no /usr",
