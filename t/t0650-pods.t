@@ -341,6 +341,24 @@ wait $pid
 is "$?" 143 "a run that is still at its init containers can be cancelled"
 is "$(survivors "$(run_id)")" "" "and nothing is left"
 
+# --- several processes in a replica ---------------------------------------------------------------
+
+cat >native.yaml <<END
+apiVersion: muster/v1
+name: native
+roles:
+  worker:
+    replicas: 2
+    slots: 2
+    init: [{name: once, command: 'echo \$MUSTER_INDEX >>$root_path/n; echo ran', mounts: [{name: v, path: $root_path, emptyDir: disk}]}]
+    mounts: [{name: v, path: $root_path/sub/dir, emptyDir: disk}, {name: w, path: $root_path/sub, emptyDir: memory}]
+    command: 'echo "\$RANK \$(cat $root_path/sub/dir/n) \$(ls $root_path/sub)"'
+END
+run_job native.yaml
+is "$rc $(grep -v init "$out" | sort | tr '\n' ' ')" "0 [worker-0/0] 0 0 dir [worker-0/1] 1 0 dir [worker-1/2] 2 1 dir [worker-1/3] 3 1 dir " \
+    "an init container runs once in each replica, and volumes lie in each other" || diag "$(cat "$err" "$out")"
+nothing_left "after all of it"
+
 # --- explain --------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2086

@@ -221,6 +221,14 @@ static char *source_of(const struct shim *s, const struct replica *r, const stru
     }
 }
 
+static bool leads_out(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "..")); p++)
+        if ((p == path || p[-1] == '/') && (p[2] == '/' || !p[2]))
+            return true;
+    return *path == '/';
+}
+
 static int make_sub_path(const struct vmount *m, const char *volume, struct err *e)
 {
     auto_close int dir = open(volume, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -279,6 +287,8 @@ static int take_source(const struct shim *s, const struct replica *r, const stru
     auto_free char *path = *m->sub_path ? xasprintf("%s/%s", volume, m->sub_path) : xstrdup(volume);
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 
+    if (leads_out(m->sub_path)) /* a variable in it may */
+        return err_set(e, -EINVAL, "mount %s of the volume %s", m->sub_path, m->volume);
     if (make_sub_path(m, volume, e) < 0)
         return e->code;
     auto_close int fd =

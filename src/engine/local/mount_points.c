@@ -30,6 +30,14 @@ bool path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool path_has_way_up(const char *path)
+{
+    for (const char *p = path; (p = strstr(p, "..")); p++)
+        if ((p == path || p[-1] == '/') && (p[2] == '/' || !p[2]))
+            return true;
+    return false;
+}
+
 const char *path_below(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
@@ -217,20 +225,12 @@ static int check_hidden(struct resolver *rs, struct mount_place *p)
     return 0;
 }
 
-static bool has_way_up(const char *path)
-{
-    for (const char *p = path; (p = strstr(p, "/..")); p++)
-        if (p[3] == '/' || !p[3])
-            return true;
-    return false;
-}
-
 int mount_point(struct resolver *rs, struct mount_place *p, const struct mount_place *before,
                 size_t n_before)
 {
     int r;
 
-    if (strcmp(p->path, "/") == 0 || has_way_up(p->path))
+    if (strcmp(p->path, "/") == 0 || path_has_way_up(p->path))
         return mount_refuse(rs, p, -EINVAL,
                             arena_printf(rs->a, "the volume %s cannot be mounted at %s",
                                          p->mount->volume, p->mount->path));

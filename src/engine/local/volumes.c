@@ -130,6 +130,17 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
     return 0;
 }
 
+/* A path in a volume with a way out of it. */
+static bool leaves_volume(const struct mount *m)
+{
+    bool out = m->sub_path && (*m->sub_path == '/' || path_has_way_up(m->sub_path));
+
+    for (size_t i = 0; i < m->n_items; i++)
+        out = out || !*m->items[i].path || *m->items[i].path == '/' ||
+              path_has_way_up(m->items[i].path);
+    return out;
+}
+
 static int resolve_source(struct resolver *rs, struct mount_place *p)
 {
     const struct mount *m = p->mount;
@@ -137,6 +148,10 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
 
     if (m->source == VOLUME_CLAIM)
         of_claim = option_for(rs, m->from);
+    if (leaves_volume(m))
+        return mount_refuse(rs, p, -EINVAL,
+                            arena_printf(rs->a, "what is mounted at %s is not inside the volume %s",
+                                         m->path, m->volume));
     if (!is_plain_name(m->volume))
         return mount_refuse(rs, p, -EINVAL,
                             arena_printf(rs->a, "%s cannot be a volume's name", m->volume));

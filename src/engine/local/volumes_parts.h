@@ -26,6 +26,7 @@ int mount_refuse(struct resolver *rs, struct mount_place *p, int code, const cha
 /* The rest of path below dir ("" if they are the same), or NULL. */
 const char *path_below(const char *path, const char *dir);
 bool path_is_dir(const char *path);
+bool path_has_way_up(const char *path); /* ".." */
 
 /* Without "//", "." and a slash at the end. */
 const char *path_tidy(struct arena *a, const char *path);

@@ -131,6 +131,16 @@ static void test_refused(struct arena *a)
          "a part of a host path"},
     };
 
+    const struct mount out[] = {
+        {.source = VOLUME_EMPTY_DIR, .volume = "v", .path = "/etc", .sub_path = "a/../.."},
+        {.source = VOLUME_EMPTY_DIR, .volume = "v", .path = "/etc", .sub_path = "/a"},
+        {.source = VOLUME_EMPTY_DIR, .volume = "../v", .path = "/etc"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(out); i++) {
+        reset();
+        is_int(resolve(a, &out[i], 1, NULL, false), -EINVAL, "no way out of a volume: %s", e.text);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct mount m = rows[i].mount;
 
