@@ -77,14 +77,16 @@ static const char *field_value(struct arena *a, const struct plan *plan,
                                const struct replica *replica, const char *field)
 {
     const char *name_space = plan->spec->namespace_;
+    const struct node *account =
+        node_find(replica->role->template_at, "spec", "serviceAccountName", NULL);
     const struct {
         const char *field, *value;
     } fields[] = {
         {"metadata.name", replica->host},
         {"metadata.namespace", name_space ? name_space : "default"},
-        {"metadata.uid", plan->facts->run_id},
+        {"metadata.uid", arena_printf(a, "%s-%s", plan->facts->run_id, replica->name)},
         {"spec.nodeName", "localhost"},
-        {"spec.serviceAccountName", "default"},
+        {"spec.serviceAccountName", account && account->text ? account->text : "default"},
         {"status.podIP", replica->address},
         {"status.podIPs", replica->address},
         {"status.hostIP", "127.0.0.1"},
@@ -97,6 +99,12 @@ static const char *field_value(struct arena *a, const struct plan *plan,
     if (!strncmp(field, "metadata.labels[", 16) || !strncmp(field, "metadata.annotations[", 21))
         return template_metadata(a, replica->role, field);
     return NULL;
+}
+
+/* Kubernetes takes a request that is not said to be the limit; without one it is nothing. */
+static int64_t asked(int64_t limit)
+{
+    return limit == QUANTITY_UNSET ? 0 : limit;
 }
 
 /* What a resource is where the job sets no limit: the whole machine, as on a node. */
@@ -112,9 +120,9 @@ static const char *resource_value(struct arena *a, const struct plan *plan,
         bool milli;
     } fields[] = {
         {"limits.cpu", r->cpu_limit_milli, cpus, true},
-        {"requests.cpu", r->cpu_request_milli, cpus, true},
+        {"requests.cpu", r->cpu_request_milli, asked(r->cpu_limit_milli), true},
         {"limits.memory", r->memory_limit, facts->memory, false},
-        {"requests.memory", r->memory_request, facts->memory, false},
+        {"requests.memory", r->memory_request, asked(r->memory_limit), false},
     };
     int64_t divisor = 0;
 

@@ -109,7 +109,9 @@ static void test_references(void)
         {.name = "CPU", .source = ENV_RESOURCE, .ref_key = "limits.cpu"},
         {.name = "MILLI", .source = ENV_RESOURCE, .ref_key = "limits.cpu", .ref_name = "1m"},
         {.name = "MI", .source = ENV_RESOURCE, .ref_key = "limits.memory", .ref_name = "1Mi"},
-        {.name = "CPUS", .source = ENV_RESOURCE, .ref_key = "requests.cpu"},
+        {.name = "CPUS", .source = ENV_RESOURCE, .ref_key = "requests.cpu", .ref_name = "1m"},
+        {.name = "UID", .source = ENV_FIELD, .ref_key = "metadata.uid"},
+        {.name = "ACCOUNT", .source = ENV_FIELD, .ref_key = "spec.serviceAccountName"},
         {.name = "KEY", .source = ENV_SECRET, .ref_name = "s", .ref_key = "k"},
         {.name = "MAP", .source = ENV_CONFIG_MAP, .ref_name = "m", .ref_key = "k"},
     };
@@ -130,7 +132,12 @@ static void test_references(void)
     is_str(seed_env(&s, WORKER_1, "CPU"), "1 (job)", "a tenth of a core, rounded up");
     is_str(seed_env(&s, WORKER_1, "MILLI"), "100 (job)", "with a divisor");
     is_str(seed_env(&s, WORKER_1, "MI"), "65 (job)", "memory, rounded up");
-    is_str(seed_env(&s, WORKER_1, "CPUS"), "2 (job)", "not said: the machine");
+    is_str(seed_env(&s, WORKER_1, "CPUS"), "100 (job)", "a request that is not said: the limit");
+    is_str(seed_env(&s, WORKER_1, "UID"), "ID-worker-1 (job)", "metadata.uid: each its own");
+    is_str(seed_env(&s, WORKER_1, "ACCOUNT"), "default (job)", "spec.serviceAccountName");
+    s.roles[1].res.cpu_limit_milli = QUANTITY_UNSET;
+    is_str(seed_env(&s, WORKER_1, "CPU"), "2 (job)", "no limit: the machine");
+    is_str(seed_env(&s, WORKER_1, "CPUS"), "0 (job)", "and no request: nothing");
     is_str(seed_env(&s, WORKER_1, "KEY"), "*** (job)", "a secret is masked");
     is_str(seed_env(&s, WORKER_1, "MAP"), NULL, "a config map is not there");
     arena_free(s.arena);
