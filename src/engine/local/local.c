@@ -646,10 +646,11 @@ static int launch(struct local *lo, struct err *e)
     lo->engine.root = lo->shim.pid;
     send_setup(lo);
     if (lo->out.len > LIMIT_FRAME_BYTES)
-        return err_set(e, -E2BIG,
-                       "replicas, volumes and host names of the job need %zu bytes to be told to the "
-                       "shim (%d at most)",
-                       lo->out.len, LIMIT_FRAME_BYTES);
+        return err_set(
+            e, -E2BIG,
+            "replicas, volumes and host names of the job need %zu bytes to be told to the "
+            "shim (%d at most)",
+            lo->out.len, LIMIT_FRAME_BYTES);
     flush(lo);
     r = wait_ready(lo, e);
     if (r < 0)
