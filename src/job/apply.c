@@ -14,7 +14,7 @@ static bool has_counts(const struct job_spec *spec)
     for (size_t k = 0; k < spec->n_roles; k++) {
         const struct role *role = &spec->roles[k];
 
-        if (role->min_failed != 0 || role->min_succeeded > 0)
+        if (role->min_failed != 0 || role->min_succeeded > 0 || role->first_decides)
             return true;
         for (size_t i = 0; i < role->n_tasks; i++)
             if (role->tasks[i].serves)
@@ -84,6 +84,7 @@ static void apply_proc_end(struct job *job, const struct event *e)
     if (again.again) {
         p->restart_at = e->at + again.delay_ms * NS_PER_MS;
         p->restarts_counted += again.counted;
+        job->restarts_counted += again.counted;
         p->restarts_free = again.counted ? 0 : p->restarts_free + 1;
         proc_move(job, e->process, PROC_BACKOFF);
         return;

@@ -47,6 +47,7 @@ void attempt_reset(struct job *job, ns_t begin_at)
     job->n_launches = job->launch_base = job->n_up = 0;
     job->n_pending = plan->n_processes;
     job->n_backoff = job->n_starting = job->n_running = job->n_ended = 0;
+    job->restarts_counted = 0;
     job->first_failed = job->stop_replica = -1;
     job->stop = STOP_NONE;
     job->running_at = job->stop_at = job->kill_at = job->ended = 0;

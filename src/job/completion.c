@@ -1,7 +1,8 @@
 /* completion.c - when the endings of replicas end the whole job.
  *
  * A role may say how many of its replicas have to fail, or to succeed, for that (OpenPAI's completion
- * policy, the parameter servers of Azure ML). The order is OpenPAI's: of all roles the count that was
+ * policy, the parameter servers of Azure ML, the chief of Kubeflow's kinds), or that its first replica
+ * succeeds for all (a TFJob without a chief). The order is OpenPAI's: of all roles the count that was
  * full earliest decides, and of two at the same time the failure. A role that says nothing fails the
  * job with the first of its processes that fails. Tasks that serve others (TensorFlow's parameter servers
  * on Azure ML's nodes) never end: all others' success is the job's.
@@ -87,6 +88,16 @@ static void consider_count(const struct job *job, uint32_t first, uint32_t n, en
     (void)consider(t, outcome, &ends[wanted - 1], (uint32_t)wanted);
 }
 
+/* Whatever the others do, this one's success is the job's. */
+static void consider_first(const struct job *job, uint32_t first, struct trigger *t)
+{
+    struct replica_end end = {.replica = first};
+    bool failed;
+
+    if (replica_ended(job, first, &failed, &end.at) && !failed)
+        (void)consider(t, OUTCOME_SUCCEEDED, &end, 1);
+}
+
 /* Failures that no count tolerates: those of roles without one, and replicas that could not even be
  * prepared, which is nobody's rule. */
 static void consider_each(const struct job *job, uint32_t replica, struct trigger *t)
@@ -150,6 +161,8 @@ struct trigger job_trigger(const struct job *job)
             consider_each(job, i + n, &t);
         consider_count(job, i, n, OUTCOME_FAILED, role->min_failed, &t);
         consider_count(job, i, n, OUTCOME_SUCCEEDED, role->min_succeeded, &t);
+        if (role->first_decides)
+            consider_first(job, i, &t);
     }
     consider_served(job, &t);
     return t;

@@ -164,6 +164,7 @@ struct job {
     ns_t running_at, stop_at, kill_at, ended;
     struct proc *procs; /* plan->n_processes */
     uint32_t n_pending, n_backoff, n_starting, n_running, n_ended;
+    uint32_t restarts_counted; /* of all processes, in this attempt */
 
     bool gated;             /* no command starts before every replica has answered */
     enum gate_state *gates; /* if so: plan->n_replicas of them; else NULL */
@@ -318,6 +319,8 @@ struct retry {
 struct retry job_retry(const struct job *job);
 /* What is to follow the end of this process, if it has ended by itself. */
 struct retry job_restart(const struct job *job, uint32_t process);
+/* Would this process, which has ended, have been started again, had it not been so often enough? */
+bool job_restarts_spent(const struct job *job, uint32_t process);
 
 /* When the job's deadline is; 0 = it has none, or has not begun. */
 ns_t job_deadline(const struct job *job);

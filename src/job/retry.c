@@ -7,7 +7,8 @@
  *
  * OpenPAI retries failures of its own making without counting them, for ever. Here a failure counts
  * after FREE_RETRIES of them in a row because of the same replica: nothing but the job itself is left
- * to be their reason.
+ * to be their reason. Kubeflow's operators, given no backoffLimit, start a process again for ever as
+ * well; here that ends after RESTARTS_UNSAID.
  *
  * Nothing here is random: where OpenPAI rolls dice, the job's own number and the number of the try
  * are mixed.
@@ -18,6 +19,7 @@
 
 #define FREE_RETRIES 3
 #define QUICK_RETRIES 3
+#define RESTARTS_UNSAID 3 /* of each process, where a file asks for restarts and names no number */
 #define CONFLICT_MIN_S 60
 #define CONFLICT_MAX_S 900
 #define BACKOFF_MIN_S 10
@@ -175,13 +177,28 @@ static int64_t restart_delay_ms(uint32_t restarts)
     return (s < BACKOFF_MAX_S ? s : BACKOFF_MAX_S) * 1000;
 }
 
-static bool restart_wanted(enum restart_policy policy, const struct ending *e)
+/* Is a success of this replica what the job waits for? */
+static bool success_decides(const struct replica *r)
 {
-    switch (policy) {
+    return r->role->min_succeeded > 0 || (r->role->first_decides && r->index == 0);
+}
+
+/* A container that is always started again never succeeds, and on a cluster only somebody else's
+ * success ends such a job. Here a success counts where the job waits for it, or where no number says
+ * how often it is to be repeated. */
+static bool repeats_success(const struct job *job, const struct replica *r)
+{
+    return (job->plan->spec->has_restart_budget || r->role->restart_limit > 0) &&
+           !success_decides(r);
+}
+
+static bool restart_wanted(const struct job *job, const struct replica *r, const struct ending *e)
+{
+    switch (r->role->restart) {
     case RESTART_ON_FAILURE:
         return !ending_ok(e);
     case RESTART_ALWAYS:
-        return true;
+        return !ending_ok(e) || repeats_success(job, r);
     case RESTART_EXIT_CODE:
         return ending_exit_code(e) >= 128;
     default:
@@ -189,25 +206,53 @@ static bool restart_wanted(enum restart_policy policy, const struct ending *e)
     }
 }
 
+/* The job's budget pays for the restarts of all processes together, whatever became of them; a number
+ * of the role's own is for each of its processes. */
+static bool restarts_left(const struct job *job, const struct role *role, const struct proc *p)
+{
+    const struct job_spec *spec = job->plan->spec;
+    int32_t each = role->restart_limit;
+
+    if (spec->has_restart_budget) {
+        if (job->restarts_counted >= (uint32_t)spec->restart_budget)
+            return false;
+        return each <= 0 || p->restarts_counted < (uint32_t)each;
+    }
+    return p->restarts_counted < (each < 0 ? RESTARTS_UNSAID : (uint32_t)each);
+}
+
+/* What Muster could not prepare, or what cannot be executed, would fail the same way again. */
+static bool is_hopeless(const struct ending *e)
+{
+    return e->exec_errno != 0;
+}
+
 struct retry job_restart(const struct job *job, uint32_t process)
 {
     const struct proc *p = &job->procs[process];
-    const struct role *role = job->plan->replicas[job->plan->processes[process].replica].role;
+    const struct replica *r = &job->plan->replicas[job->plan->processes[process].replica];
     struct retry none = {0};
     struct tries t = {.total = p->restarts,
                       .counted = p->restarts_counted,
                       .free_run = p->restarts_free,
                       .random = job->random + ((uint64_t)process << 32)};
 
-    /* what Muster could not prepare, or what cannot be executed, would fail the same way again */
-    if (job->stop != STOP_NONE || job->cancel_signal || p->end.exec_errno)
+    if (job->stop != STOP_NONE || job->cancel_signal || is_hopeless(&p->end))
         return none;
-    if (role->restart == RESTART_BY_CLASS)
-        return by_policy((struct retry_policy){.by_class = true, .max = role->restart_limit}, &t,
+    if (r->role->restart == RESTART_BY_CLASS)
+        return by_policy((struct retry_policy){.by_class = true, .max = r->role->restart_limit}, &t,
                          !ending_ok(&p->end), failure_class(&p->end));
-    if (role->restart_limit <= 0 || p->restarts_counted >= (uint32_t)role->restart_limit ||
-        !restart_wanted(role->restart, &p->end))
+    if (!restart_wanted(job, r, &p->end) || !restarts_left(job, r->role, p))
         return none;
     return (struct retry){
         .again = true, .counted = true, .delay_ms = restart_delay_ms(p->restarts)};
+}
+
+bool job_restarts_spent(const struct job *job, uint32_t process)
+{
+    const struct proc *p = &job->procs[process];
+    const struct replica *r = &job->plan->replicas[job->plan->processes[process].replica];
+
+    return p->state == PROC_ENDED && !p->stop_asked && !is_hopeless(&p->end) &&
+           restart_wanted(job, r, &p->end) && !restarts_left(job, r->role, p);
 }

@@ -23,14 +23,40 @@ static bool is_up(const struct thing *t)
 
 /* --- one event -------------------------------------------------------------------------------- */
 
+static const struct role *role_of(const struct sim *s, uint32_t process)
+{
+    return s->plan->replicas[s->plan->processes[process].replica].role;
+}
+
+/* A number of the role's own is for each process, the budget for all of them together; where a file
+ * names neither, three. */
+static void check_restart(struct sim *s, uint32_t p)
+{
+    const struct job_spec *spec = s->plan->spec;
+    const struct role *role = role_of(s, p);
+    int32_t each = role->restart_limit;
+    uint32_t of_all = 1;
+
+    if (role->restart == RESTART_BY_CLASS)
+        return;
+    if (each < 0)
+        each = spec->has_restart_budget ? 0 : 3;
+    if ((each > 0 || !spec->has_restart_budget) && s->starts[p] > (uint32_t)each)
+        sim_break(s, "process %u is started again more often than it may be", p);
+    for (size_t i = s->log.n; i > 0 && s->log.v[i - 1].type != EVENT_ATTEMPT; i--)
+        of_all += s->log.v[i - 1].type == EVENT_RESTART &&
+                  role_of(s, s->log.v[i - 1].process)->restart != RESTART_BY_CLASS;
+    if (spec->has_restart_budget && of_all > (uint32_t)spec->restart_budget)
+        sim_break(s, "the job has used up its restarts, and process %u is started again", p);
+}
+
 static void check_start(struct sim *s, const struct event *ev)
 {
     uint32_t p = ev->process;
     bool again = ev->type == EVENT_RESTART;
-    const struct role *role = s->plan->replicas[s->plan->processes[p].replica].role;
 
-    if (again && role->restart != RESTART_BY_CLASS && s->starts[p] > (uint32_t)role->restart_limit)
-        sim_break(s, "process %u is started again more often than it may be", p);
+    if (again)
+        check_restart(s, p);
     if (s->starts[p] != s->ends[p] || (s->starts[p] > 0) != again || is_up(&s->procs[p]))
         sim_break(s, "process %u is started twice", p);
     if (s->job->phase == JOB_PAUSED || s->job->pause_wanted)

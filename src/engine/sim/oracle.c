@@ -120,6 +120,23 @@ static ns_t kth(const struct sim *s, size_t n, const struct role *role, bool fai
     return best;
 }
 
+/* When did the role's first replica succeed? 0 = not (yet). */
+static ns_t first_success(const struct sim *s, size_t n, const struct role *role)
+{
+    const struct replica *rp = s->plan->replicas;
+    ns_t at = 0;
+
+    while (rp->role != role)
+        rp++;
+    for (uint32_t p = 0; p < rp->n_processes; p++) {
+        const struct event *ev = end_of(s, n, rp->first_process + p);
+        if (!ev || !ending_ok(&ev->end))
+            return 0;
+        at = ev->at > at ? ev->at : at;
+    }
+    return at;
+}
+
 /* Failures that no count tolerates. */
 static void add_each(const struct sim *s, size_t n, const struct role *role, struct verdict *v)
 {
@@ -166,6 +183,9 @@ static struct verdict by_rules(const struct sim *s, size_t n)
         if (at)
             verdict_add(&v, 2, at, NULL);
         at = role->min_succeeded > 0 ? kth(s, n, role, false, role->min_succeeded) : 0;
+        if (at)
+            verdict_add(&v, 1, at, NULL);
+        at = role->first_decides ? first_success(s, n, role) : 0;
         if (at)
             verdict_add(&v, 1, at, NULL);
     }

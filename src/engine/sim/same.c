@@ -104,6 +104,7 @@ static const char *scalars_differ(const struct job *a, const struct job *b)
     DIFFERS(resumed);
     DIFFERS(begin_at);
     DIFFERS(n_backoff);
+    DIFFERS(restarts_counted);
     DIFFERS(launch_base);
     DIFFERS(pause_wanted);
     DIFFERS(paused_at);

@@ -91,6 +91,7 @@ static void add_role(struct maker *m, const char *name, enum role_kind kind, int
         bool low = rng_chance(&m->rng, 500); /* what dialects do when nothing is said */
         role->min_failed = low ? 1 : (int32_t)rng_between(&m->rng, -1, replicas + 1);
         role->min_succeeded = (int32_t)rng_between(&m->rng, low ? 1 : -1, replicas + !low);
+        role->first_decides = rng_chance(&m->rng, 150);
     }
     for (int32_t i = 0; i < replicas; i++)
         add_replica(m, role, i);
@@ -112,7 +113,13 @@ static void add_policies(struct maker *m)
     m->spec->pause = rng_chance(&m->rng, 20);
     for (size_t k = 0; k < m->spec->n_roles && rng_chance(&m->rng, 300); k++) {
         m->roles[k].restart = restarts[rng_below(&m->rng, 5)];
-        m->roles[k].restart_limit = (int32_t)rng_below(&m->rng, 4);
+        m->roles[k].restart_limit = (int32_t)rng_between(&m->rng, -1, 3);
+        if (m->roles[k].restart == RESTART_BY_CLASS && m->roles[k].restart_limit < 0)
+            m->roles[k].restart_limit = 0;
+    }
+    if (rng_chance(&m->rng, 150)) {
+        m->spec->has_restart_budget = true;
+        m->spec->restart_budget = (int32_t)rng_below(&m->rng, 4);
     }
 }
 
