@@ -187,9 +187,17 @@ static void status(const struct job *job, struct json *j)
         const char *dialect;
         void (*write)(const struct job *, struct json *);
     } views[] = {
-        {"t9k-mpi", status_t9k},        {"openpai-v1", status_openpai},
-        {"openpai-v2", status_openpai}, {"azureml-preview", status_azureml},
-        {"azureml", status_azureml},    {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
+        {"t9k-mpi", status_t9k},
+        {"openpai-v1", status_openpai},
+        {"openpai-v2", status_openpai},
+        {"azureml-preview", status_azureml},
+        {"azureml", status_azureml},
+        {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
+        {"kubeflow-mpi-v1alpha2", status_kubeflow},
+        {"kubeflow-mpi-v1", status_kubeflow},
+        {"kubeflow-mpi-v2beta1", status_kubeflow},
+        {"kubeflow-pytorch", status_kubeflow},
+        {"kubeflow-tf", status_kubeflow},
     };
 
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)

@@ -23,4 +23,7 @@ void status_kubeflow_v1alpha1(const struct job *job, struct json *j);
 /* In plain words: phase, attempt and, per role, replicas by what they are doing. */
 void status_muster(const struct job *job, struct json *j);
 
+/* As the operators of all later versions and kinds write it: conditions, replicaStatuses and times. */
+void status_kubeflow(const struct job *job, struct json *j);
+
 #endif

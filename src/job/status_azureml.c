@@ -15,6 +15,8 @@ static const char *status_word(const struct job *job)
                : job->outcome == OUTCOME_CANCELLED ? "Canceled"
                                                    : "Failed";
     }
+    if (job->phase == JOB_PAUSED)
+        return "Paused";
     if (job->stop == STOP_CANCEL)
         return "CancelRequested";
     if (job->stop != STOP_NONE)

@@ -311,6 +311,20 @@ void verdict_retries(const struct job *job, struct strbuf *out)
     verdict_cause(before, &before->cause, out);
 }
 
+/* Why it was not restarted once more. */
+static void add_restart_limit(const struct job *job, struct strbuf *out)
+{
+    int32_t p = job->cause.process;
+
+    if (p < 0 || !job_restarts_spent(job, (uint32_t)p))
+        return;
+    if (job->plan->spec->has_restart_budget)
+        strbuf_addstr(out, ", as often as the job may be");
+    else if (job->plan->replicas[job->cause.replica].role->restart_limit < 0)
+        strbuf_addf(out, "; its file names no limit, Muster's is %u",
+                    job->procs[p].restarts_counted);
+}
+
 void verdict_restarts(const struct job *job, struct strbuf *out)
 {
     uint32_t n = 0, times = 0, first = 0;
@@ -325,8 +339,10 @@ void verdict_restarts(const struct job *job, struct strbuf *out)
         strbuf_addf(out, "; %s was restarted ", job->plan->replicas[first].name);
     else if (n > 1)
         strbuf_addf(out, "; %u replicas were restarted, in all ", n);
-    if (n > 0)
-        strbuf_addf(out, times == 1 ? "once" : "%u times", times);
+    if (n == 0)
+        return;
+    strbuf_addf(out, times == 1 ? "once" : "%u times", times);
+    add_restart_limit(job, out);
 }
 
 static void add_failed(const struct job *job, struct strbuf *out)

@@ -183,7 +183,7 @@ static void check_attempt(struct sim *s, const struct event *ev)
         counted += s->log.v[i].type == EVENT_ATTEMPT && s->log.v[i].counted;
     if (s->plan->spec->retry.max >= 0 && counted > (uint32_t)s->plan->spec->retry.max)
         sim_break(s, "it is tried again more often than it may be");
-    if (s->lost)
+    if (s->job->lost) /* of a loss that it has not been told of it knows nothing */
         sim_break(s, "a lost job is tried again");
 }
 

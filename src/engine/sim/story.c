@@ -12,8 +12,11 @@
 static const char *const argv[] = {"./train", NULL};
 static const char *const horovod[] = {"horovodrun", "-np", "4", "./train", NULL};
 static const char *const secrets[] = {SIM_SECRET, "x", NULL};
-static const char *const dialects[] = {"openpai-v2", "azureml-preview", "t9k-mpi",
-                                       "kubeflow-mpi-v1alpha1"};
+/* each gets its own view of a job, and every view is made of every job */
+static const char *const plain_dialects[] = {"openpai-v2", "azureml-preview", "kubeflow-pytorch",
+                                             "kubeflow-tf"},
+                         *const mpi_dialects[] = {"t9k-mpi", "kubeflow-mpi-v1alpha1",
+                                                  "kubeflow-mpi-v1alpha2", "kubeflow-mpi-v2beta1"};
 
 static const char *const caller_env[] = {"PATH=/bin", NULL}, *const interfaces[] = {"lo", NULL};
 const struct facts sim_facts = {.cpus = 2,
@@ -147,12 +150,12 @@ static void make_plan(struct maker *m)
     m->spec->gang = rng_chance(&m->rng, 500);
     if (rng_chance(&m->rng, 400)) {
         m->spec->framework = FRAMEWORK_MPI;
-        m->spec->dialect = dialects[2 + rng_below(&m->rng, 2)];
+        m->spec->dialect = mpi_dialects[rng_below(&m->rng, 4)];
         add_role(m, "launcher", ROLE_LAUNCHER, 1, false);
         add_role(m, "worker", ROLE_HOST, 1 + (int32_t)rng_below(&m->rng, 4), false);
         return;
     }
-    m->spec->dialect = dialects[rng_below(&m->rng, 2)];
+    m->spec->dialect = plain_dialects[rng_below(&m->rng, 4)];
     for (uint32_t i = 0, n = 1 + rng_below(&m->rng, MAX_ROLES); i < n; i++)
         add_role(m, names[i], ROLE_PLAIN, 1 + (int32_t)rng_below(&m->rng, 4), counted);
 }
