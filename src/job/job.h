@@ -307,7 +307,7 @@ void job_activity(struct job *job, ns_t at);
 
 /* --- what follows a failure (retry.c) --------------------------------------------------------- */
 
-/* By OpenPAI's exit table. */
+/* By OpenPAI's exit table (exit_spec.c). */
 enum failure_class failure_class(const struct ending *e);
 
 struct retry {
@@ -317,6 +317,9 @@ struct retry {
 };
 /* What is to follow the present attempt, given that all of it has ended. */
 struct retry job_retry(const struct job *job);
+/* The ending that OpenPAI judges an attempt by: that of the task that made the count full, else that
+ * of the first failure. NULL: no process or rank is to blame. */
+const struct ending *job_judged_by(const struct job *job);
 /* What is to follow the end of this process, if it has ended by itself. */
 struct retry job_restart(const struct job *job, uint32_t process);
 /* Would this process, which has ended, have been started again, had it not been so often enough? */

@@ -13,8 +13,6 @@
  * Nothing here is random: where OpenPAI rolls dice, the job's own number and the number of the try
  * are mixed.
  */
-#include <stddef.h>
-
 #include "job/job.h"
 
 #define FREE_RETRIES 3
@@ -25,41 +23,6 @@
 #define BACKOFF_MIN_S 10
 #define BACKOFF_MAX_S 300
 #define RETRY_MAX_S 60
-
-/* --- classes ----------------------------------------------------------------------------------- */
-
-/* OpenPAI's exit table as far as a command's own code tells: what it finds by searching the log is
- * known here by code alone. Whatever is not in it is unknown. */
-static const struct {
-    int from, to;
-    enum failure_class class;
-} classes[] = {
-    {127, 127, FAILURE_PERMANENT}, /* 220: command not found */
-    {130, 131, FAILURE_TRANSIENT}, /* SIGINT, SIGQUIT */
-    {132, 132, FAILURE_PERMANENT}, /* SIGILL */
-    {135, 136, FAILURE_PERMANENT}, /* SIGBUS, SIGFPE */
-    {137, 137, FAILURE_TRANSIENT}, /* SIGKILL */
-    {141, 141, FAILURE_PERMANENT}, /* SIGPIPE */
-    {143, 143, FAILURE_TRANSIENT}, /* SIGTERM */
-    {200, 200, FAILURE_TRANSIENT}, /* the controller's own; a program may use them */
-    {201, 201, FAILURE_CONFLICT},  {210, 210, FAILURE_PERMANENT}, {220, 222, FAILURE_PERMANENT},
-    {223, 223, FAILURE_TRANSIENT}, /* CUDA ECC */
-    {224, 235, FAILURE_PERMANENT}, {249, 249, FAILURE_PERMANENT}, {250, 250, FAILURE_TRANSIENT},
-    {251, 251, FAILURE_CONFLICT},  {252, 252, FAILURE_PERMANENT}, {253, 253, FAILURE_TRANSIENT},
-    {254, 254, FAILURE_PERMANENT},
-};
-
-enum failure_class failure_class(const struct ending *e)
-{
-    int code = ending_exit_code(e);
-
-    if (e->oom || e->exec_errno)
-        return FAILURE_PERMANENT;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-        if (code >= classes[i].from && code <= classes[i].to)
-            return classes[i].class;
-    return FAILURE_UNKNOWN;
-}
 
 /* --- OpenPAI's order --------------------------------------------------------------------------- */
 
@@ -105,20 +68,22 @@ static struct retry by_policy(struct retry_policy policy, const struct tries *t,
 
 /* --- the whole job ----------------------------------------------------------------------------- */
 
-/* The ending that the attempt is judged by: that of the replica that made the count full. */
-static enum failure_class attempt_class(const struct job *job, const struct cause *c)
+const struct ending *job_judged_by(const struct job *job)
 {
     struct trigger t = job_trigger(job);
+    struct cause c = job_cause(job);
 
-    if (t.outcome == OUTCOME_FAILED && t.replica >= 0 && t.replica != c->replica) {
+    if (t.outcome == OUTCOME_FAILED && t.replica >= 0 && t.replica != c.replica) {
         const struct replica *r = &job->plan->replicas[t.replica];
         for (uint32_t i = 0; i < r->n_processes; i++) {
             const struct proc *p = &job->procs[r->first_process + i];
             if (p->state == PROC_ENDED && !p->stop_asked && !ending_ok(&p->end))
-                return failure_class(&p->end);
+                return &p->end;
         }
     }
-    return failure_class(&c->end);
+    if (c.process >= 0)
+        return &job->procs[c.process].end;
+    return c.rank >= 0 ? &job->launches[c.launch].ranks[c.rank].end : NULL;
 }
 
 /* OpenPAI tries a gang that did not come together (251) again later, because other jobs may hold what it
@@ -154,10 +119,11 @@ struct retry job_retry(const struct job *job)
     if (c.replica == job->free_replica)
         t.free_run = job->retries_free;
     bool failed = c.kind != CAUSE_NONE;
+    const struct ending *judge = failed ? job_judged_by(job) : NULL;
     if (failed && c.end.exec_errno) /* it would fail the same way again */
         return none;
     r = by_policy(job->plan->spec->retry, &t, failed,
-                  failed ? attempt_class(job, &c) : FAILURE_UNKNOWN);
+                  judge ? failure_class(judge) : FAILURE_UNKNOWN);
     if (r.again && r.delay_ms == 0)
         r.delay_ms = retry_delay_ms(job->retries);
     return r;

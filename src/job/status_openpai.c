@@ -6,16 +6,9 @@
  */
 #include "base/arena.h"
 #include "base/strbuf.h"
+#include "job/exit_spec.h"
 #include "job/status.h"
-
-enum { /* codes of OpenPAI's own */
-       PAI_STOP_REQUESTED = -210,
-       PAI_ATTEMPT_COMPLETED = -220,
-       PAI_NODE_LOST = -1001,
-       PAI_DEADLINE = -1004,
-       PAI_OUT_OF_MEMORY = -1200,
-       PAI_GANG_TIMEOUT = 251,
-};
+#include "job/verdict.h"
 
 static int version(const struct job *job)
 {
@@ -80,31 +73,23 @@ static const char *job_state(const struct job *job)
     return job->running_at || job->n_running + job->n_ended > 0 ? "RUNNING" : "WAITING";
 }
 
-/* What each kind of code says about who is to blame. */
-static const char *exit_type(int code)
+/* What a code is called, whose fault it is and what OpenPAI makes of it; null while there is none. */
+static void kv_exit_spec(struct json *j, const char *key, bool known, int code)
 {
-    static const struct {
-        int from, to;
-        const char *type;
-    } types[] = {
-        {0, 0, "USER_SUCCESS"},
-        {PAI_ATTEMPT_COMPLETED, PAI_STOP_REQUESTED, "USER_STOP"},
-        {PAI_NODE_LOST, PAI_NODE_LOST, "PLATFORM_FAILURE"},
-        {PAI_DEADLINE, PAI_DEADLINE, "USER_STOP"},
-        {PAI_OUT_OF_MEMORY, PAI_OUT_OF_MEMORY, "USER_FAILURE"},
-        {130, 131, "PLATFORM_FAILURE"},
-        {132, 132, "USER_FAILURE"},
-        {135, 136, "USER_FAILURE"},
-        {137, 137, "PLATFORM_FAILURE"},
-        {141, 141, "USER_FAILURE"},
-        {143, 143, "PLATFORM_FAILURE"},
-        {PAI_GANG_TIMEOUT, PAI_GANG_TIMEOUT, "RESOURCE_ALLOCATION_TIMEOUT"},
-    };
+    const struct exit_spec *spec = exit_spec(code);
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (code >= types[i].from && code <= types[i].to)
-            return types[i].type;
-    return "UNKNOWN_FAILURE";
+    json_key(j, key);
+    if (!known) {
+        json_null(j);
+        return;
+    }
+    json_object(j);
+    json_kv_int(j, "code", code);
+    json_kv_str(j, "phrase", spec->phrase);
+    json_kv_str(j, "type", spec->type);
+    json_kv_str(j, "behavior", code ? failure_class_behavior(spec->class) : NULL);
+    json_kv_str(j, "reaction", failure_class_reaction(spec->class));
+    json_end(j);
 }
 
 /* --- tasks ------------------------------------------------------------------------------------- */
@@ -139,12 +124,15 @@ static const char *task_state(const struct job *job, const struct replica_view *
 
 static void kv_task_code(const struct job *job, const struct replica_view *v, struct json *j)
 {
-    int code;
+    int code = 0;
+    bool known = task_code(job, v, &code);
 
-    if (task_code(job, v, &code))
+    if (known)
         json_kv_int(j, "containerExitCode", code);
     else
         json_kv_null(j, "containerExitCode");
+    if (version(job) >= 2)
+        kv_exit_spec(j, "containerExitSpec", known, code);
 }
 
 static void task(const struct job *job, const struct replica *r, struct arena *a, struct json *j)
@@ -240,14 +228,42 @@ static void retry_details(const struct job *job, struct json *j)
     json_end(j);
 }
 
+/* The controller's own word for where the attempt stands. */
+static const char *sub_state(const struct job *job)
+{
+    if (job->phase == JOB_ENDED)
+        return "Completed";
+    if (job->stop != STOP_NONE)
+        return "AttemptDeleting";
+    if (job->running_at || job->n_running + job->n_ended > 0)
+        return "AttemptRunning";
+    return job->begun ? "AttemptPreparing" : "AttemptCreationPending";
+}
+
+/* How long the next attempt has to wait, in seconds; null where it need not. */
+static void kv_retry_delay(const struct job *job, struct json *j)
+{
+    bool waits = job->retries > 0 && !job->begun && job->n_past > 0;
+    ns_t from = waits ? job->past[job->n_past - 1].ended : 0;
+
+    if (waits && job->begin_at > from)
+        json_kv_int(j, "retryDelayTime", (job->begin_at - from) / NS_PER_S);
+    else
+        json_kv_null(j, "retryDelayTime");
+}
+
 /* What a list of jobs shows of one; also the first keys of its details. */
 static void summary(const struct job *job, struct json *j)
 {
     json_kv_str(j, "state", job_state(job));
+    if (version(job) >= 2)
+        json_kv_str(j, "subState", sub_state(job));
     json_kv_str(j, "executionType", job->stop == STOP_CANCEL ? "STOP" : "START");
     json_kv_int(j, "retries", job->retries);
-    if (version(job) >= 2)
+    if (version(job) >= 2) {
         retry_details(job, j);
+        kv_retry_delay(job, j);
+    }
     kv_ms(j, "createdTime", job->created);
     kv_ms(j, "launchedTime", job->running_at);
     kv_ms(j, "completedTime", job->ended);
@@ -255,6 +271,21 @@ static void summary(const struct job *job, struct json *j)
         json_kv_int(j, "appExitCode", job_code(job));
     else
         json_kv_null(j, "appExitCode");
+}
+
+/* The runtime writes down the user's own code where it gives another one, which Muster never does. */
+static void exit_details(const struct job *job, struct json *j)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    bool ended = job->phase == JOB_ENDED;
+    int code = ended ? job_code(job) : 0;
+
+    json_kv_str(j, "appExitType", ended ? exit_spec(code)->type : NULL);
+    if (version(job) < 2)
+        return;
+    kv_exit_spec(j, "appExitSpec", ended, code);
+    verdict_cause(job, &job->cause, &text);
+    json_kv_str(j, "appExitDiagnostics", text.len > 0 ? text.buf : NULL);
 }
 
 void status_openpai(const struct job *job, struct json *j)
@@ -278,7 +309,7 @@ void status_openpai(const struct job *job, struct json *j)
     kv_ms(j, "appLaunchedTime", job->running_at);
     kv_ms(j, "appCompletedTime", job->ended);
     trigger(job, j);
-    json_kv_str(j, "appExitType", job->phase == JOB_ENDED ? exit_type(job_code(job)) : NULL);
+    exit_details(job, j);
     json_end(j);
     json_key(j, "taskRoles");
     task_roles(job, j);

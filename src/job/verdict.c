@@ -325,6 +325,39 @@ static void add_restart_limit(const struct job *job, struct strbuf *out)
                     job->procs[p].restarts_counted);
 }
 
+static bool is_free(const struct ending *e)
+{
+    enum failure_class class = failure_class(e);
+
+    return class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT;
+}
+
+/* What OpenPAI retries whatever the file says. A job with no retries that is tried four times needs a
+ * word, or nobody can see why. */
+static void add_uncounted(const struct job *job, struct strbuf *out)
+{
+    uint32_t retries = job->retries - job->retries_counted;
+    const struct ending *why = NULL;
+    const char *what = retries == 1 ? "retry" : "retries";
+
+    for (uint32_t i = job->n_past; retries > 0 && !why && i > 0; i--) {
+        const struct ending *e = job_judged_by(&job->past[i - 1]);
+        why = e && is_free(e) ? e : NULL;
+    }
+    for (uint32_t i = 0; retries == 0 && !why && i < job->plan->n_processes; i++) {
+        const struct proc *p = &job->procs[i];
+        if (p->restarts > p->restarts_counted && p->state == PROC_ENDED && is_free(&p->end)) {
+            why = &p->end;
+            retries = p->restarts - p->restarts_counted;
+            what = retries == 1 ? "restart" : "restarts";
+        }
+    }
+    if (why)
+        strbuf_addf(out,
+                    "; %u %s not counted: OpenPAI takes exit code %d for a failure of the platform",
+                    retries, what, ending_exit_code(why));
+}
+
 void verdict_restarts(const struct job *job, struct strbuf *out)
 {
     uint32_t n = 0, times = 0, first = 0;
@@ -339,10 +372,11 @@ void verdict_restarts(const struct job *job, struct strbuf *out)
         strbuf_addf(out, "; %s was restarted ", job->plan->replicas[first].name);
     else if (n > 1)
         strbuf_addf(out, "; %u replicas were restarted, in all ", n);
-    if (n == 0)
-        return;
-    strbuf_addf(out, times == 1 ? "once" : "%u times", times);
-    add_restart_limit(job, out);
+    if (n > 0) {
+        strbuf_addf(out, times == 1 ? "once" : "%u times", times);
+        add_restart_limit(job, out);
+    }
+    add_uncounted(job, out);
 }
 
 static void add_failed(const struct job *job, struct strbuf *out)

@@ -4,6 +4,7 @@
  * A file's rule is "MAX" for an OpenPAI job, a role's is "POLICY LIMIT". Decisions are stage.h's letters.
  */
 #include "doc/json.h"
+#include "job/exit_spec.h"
 #include "job/report.h"
 #include "job/test/stage.h"
 #include "job/verdict.h"
@@ -128,6 +129,34 @@ static void test_classes(void)
             is_int((int)failure_class(&e), (int)rows[i].class, "4.4: %d", e.code);
             p = end;
         }
+    static const struct {
+        int code;
+        const char *phrase, *type, *reaction;
+    } specs[] = {
+        {0, "Succeeded", "USER_SUCCESS", "NEVER_RETRY"},
+        {1, "PAIRuntimeUnknownFailed", "UNKNOWN_FAILURE", "RETRY_TO_MAX"},
+        {255, "PAIRuntimeUnknownFailed", "UNKNOWN_FAILURE", "RETRY_TO_MAX"},
+        {127, "UserCommandExitWithError", "USER_FAILURE", "NEVER_RETRY"},
+        {128, "MayFailDueToGpuEccError", "PLATFORM_FAILURE", "RETRY_TO_MAX"},
+        {137, "SIGKILLReceived", "PLATFORM_FAILURE", "ALWAYS_RETRY"},
+        {139, "SIGSEGVReceived", "UNKNOWN_FAILURE", "RETRY_TO_MAX"},
+        {223, NULL, "PLATFORM_FAILURE", "ALWAYS_RETRY"},
+        {229, NULL, "USER_FAILURE", "NEVER_RETRY"},
+        {251, "JobGangAllocationTimeout", "RESOURCE_ALLOCATION_TIMEOUT", "ALWAYS_BACKOFF_RETRY"},
+        {253, "ContainerPortConflict", "PLATFORM_FAILURE", "ALWAYS_RETRY"},
+        {-210, "StopFrameworkRequested", "USER_STOP", "NEVER_RETRY"},
+        {-220, "FrameworkAttemptCompletion", "USER_STOP", "NEVER_RETRY"},
+        {-1004, "PodDeadlineExceeded", "USER_STOP", "NEVER_RETRY"},
+        {-1200, "UserContainerDockerOOMKilled", "USER_FAILURE", "NEVER_RETRY"},
+    };
+    for (size_t i = 0; i < N_OF(specs); i++) {
+        const struct exit_spec *spec = exit_spec(specs[i].code);
+        is_str(spec->phrase ? spec->phrase : "-", specs[i].phrase ? specs[i].phrase : "-",
+               "4.4: %d: phrase", specs[i].code);
+        is_str(spec->type, specs[i].type, "4.4: %d: type", specs[i].code);
+        is_str(failure_class_reaction(spec->class), specs[i].reaction, "4.4: %d: reaction",
+               specs[i].code);
+    }
     struct ending oom = {.known = true, .code = -1, .signal = 9, .oom = true};
     is_int((int)failure_class(&oom), FAILURE_PERMANENT, "4.4: -1200, out of memory");
     struct ending kill = {.known = true, .code = -1, .signal = 9};
@@ -158,7 +187,19 @@ static const struct {
      "sssTE", 1,
      "failed: w-0 exited with code 1 after 4.0 s; its rule ended the job when w-1 failed"},
     {"4.2: and retried because of it", "w 3 2 3", 0, "w-0=132@5 w-1=137@6 down@7 cancel@8",
-     "sssTAsssTE", 130, "cancelled by SIGINT (Ctrl-C) after 7.0 s"},
+     "sssTAsssTE", 130,
+     "cancelled by SIGINT (Ctrl-C) after 7.0 s; 1 retry not counted: OpenPAI takes exit code 137 "
+     "for "
+     "a failure of the platform"},
+    {"1.5: what the platform retries whatever the number is told", "w 1 1 1", 0,
+     "w-0=s9@5 up@6 w-0=s9@7 up@8 w-0=s9@9 up@10 w-0=s9@11", "sAsAsAsE", 137,
+     "failed after 4 attempts: w-0 was ended by SIGKILL (killed) after 10.0 s; 3 retries not "
+     "counted: "
+     "OpenPAI takes exit code 137 for a failure of the platform"},
+    {"1.5: also where it then succeeds", "w 1 1 1", 0, "w-0=143@5 up@6 w-0=0@7", "sAsE", 0,
+     "succeeded at attempt 2: attempt 1 failed because w-0 exited with code 143; 1 retry not "
+     "counted: "
+     "OpenPAI takes exit code 143 for a failure of the platform"},
     {"4.2: success by rule is no failure", "w 2 -1 -1", 3, "w-0=1@5 w-1=1@6", "ssE", 0,
      "succeeded by its rule although 2 of 2 replicas failed, first w-0 exited with code 1"},
     {"1.5: a cancel is never transient", "w 2 1 2", 5, "cancel@5 down@6", "ssTE", 130,

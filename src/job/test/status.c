@@ -144,6 +144,8 @@ static void test_azureml(void)
           (const char *const[]){"\"status\":\"Completed\"", "\"error\":null", NULL});
     story("worker 2 0 0", "cancel@2", status_azureml,
           (const char *const[]){"\"status\":\"Canceled\"", "\"error\":null", NULL});
+    story("worker 2 0 0", "pause@2 down@3", status_azureml,
+          (const char *const[]){"\"status\":\"Paused\"", "\"error\":null", NULL});
     story("worker 2 0 0", "lost@2", status_azureml,
           (const char *const[]){"\"status\":\"NotResponding\"", "\"code\":\"SystemError\"", NULL});
     story("worker 2 0 0", "worker-0=!@2", status_azureml,
@@ -246,6 +248,32 @@ static void test_retries(void)
          "\"retries\":2,\"retryDetails\":{\"user\":1,\"platform\":1,\"resource\":0}",
          "1.5: the user's retries and the platform's, apart");
     part(&st, status_openpai, "\"appExitCode\":2", "4.1: the status is the last attempt's");
+    part(&st, status_openpai,
+         "\"appExitSpec\":{\"code\":2,\"phrase\":\"PAIRuntimeUnknownFailed\",\"type\":"
+         "\"UNKNOWN_FAILURE\",\"behavior\":\"UNKNOWN\",\"reaction\":\"RETRY_TO_MAX\"},"
+         "\"appExitDiagnostics\":\"w-0 exited with code 2\"",
+         "4.4: with its exit spec");
+    part(&st, status_openpai, "\"containerExitSpec\":{\"code\":2,", "4.4: and that of the task");
+    part(&st, status_openpai, "\"state\":\"FAILED\",\"subState\":\"Completed\"", "4.3: subState");
+    stage_free(&st);
+}
+
+/* A conflict is tried again after a while: how long is told. */
+static void test_retry_delay(void)
+{
+    struct stage st;
+
+    stage_cast(&st, "w 1 1 1", "openpai-v2");
+    st.spec.retry.by_class = true;
+    stage_begin(&st);
+    part(&st, status_openpai, "\"subState\":\"AttemptRunning\"", "4.3: it runs");
+    stage_play(&st, "w-0=201@5");
+    part(&st, status_openpai, "\"state\":\"WAITING\",\"subState\":\"AttemptCreationPending\"",
+         "4.3: it waits for its next attempt");
+    auto_strbuf struct strbuf want = STRBUF_INIT;
+    strbuf_addf(&want, "\"retryDelayTime\":%lld,",
+                (long long)((st.job->begin_at - 5 * NS_PER_S) / NS_PER_S));
+    part(&st, status_openpai, want.buf, "4.1: retryDelayTime");
     stage_free(&st);
 }
 
@@ -283,6 +311,11 @@ static void test_choice(void)
         {"azureml", "\"status\":\"Completed\""},
         {"kubeflow-mpi-v1alpha1", "\"status\":{\"workerReplicas\":0}"},
         {"muster-v1", "\"status\":{\"phase\":\"succeeded\",\"attempt\":1,\"roles\":{\"worker\":{"},
+        {"kubeflow-mpi-v1alpha2", "\"reason\":\"MPIJobSucceeded\""},
+        {"kubeflow-mpi-v1", "\"reason\":\"MPIJobSucceeded\""},
+        {"kubeflow-mpi-v2beta1", "\"reason\":\"MPIJobSucceeded\""},
+        {"kubeflow-pytorch", "\"reason\":\"PyTorchJobSucceeded\""},
+        {"kubeflow-tf", "\"reason\":\"TFJobSucceeded\""},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -308,6 +341,7 @@ int main(void)
     test_t9k();
     test_muster();
     test_retries();
+    test_retry_delay();
     test_choice();
     return tap_done();
 }
