@@ -94,7 +94,7 @@ static void add_role(struct maker *m, const char *name, enum role_kind kind, int
         bool low = rng_chance(&m->rng, 500); /* what dialects do when nothing is said */
         role->min_failed = low ? 1 : (int32_t)rng_between(&m->rng, -1, replicas + 1);
         role->min_succeeded = (int32_t)rng_between(&m->rng, low ? 1 : -1, replicas + !low);
-        role->first_decides = rng_chance(&m->rng, 150);
+        role->first_decides = rng_chance(&m->rng, 300);
     }
     for (int32_t i = 0; i < replicas; i++)
         add_replica(m, role, i);
