@@ -56,7 +56,8 @@
 #define LIMIT_STACK_MS 5000            /* how long it may take for one process */
 #define LIMIT_STACKS_MS 10000          /* and for all of them: the job is stopped only then */
 #define LIMIT_HANG_EDGES 3             /* who waits for whom in the verdict; the rest is counted */
-#define LIMIT_ATTEMPTS 100  /* attempts of a job that are kept; then the first and the last */
+#define LIMIT_RESTARTS 3   /* of each process, where a file asks for restarts and names no number */
+#define LIMIT_ATTEMPTS 100 /* attempts of a job that are kept; then the first and the last */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */

@@ -8,16 +8,16 @@
  * OpenPAI retries failures of its own making without counting them, for ever. Here a failure counts
  * after FREE_RETRIES of them in a row because of the same replica: nothing but the job itself is left
  * to be their reason. Kubeflow's operators, given no backoffLimit, start a process again for ever as
- * well; here that ends after RESTARTS_UNSAID.
+ * well; here that ends after LIMIT_RESTARTS.
  *
  * Nothing here is random: where OpenPAI rolls dice, the job's own number and the number of the try
  * are mixed.
  */
+#include "base/limits.h"
 #include "job/job.h"
 
 #define FREE_RETRIES 3
 #define QUICK_RETRIES 3
-#define RESTARTS_UNSAID 3 /* of each process, where a file asks for restarts and names no number */
 #define CONFLICT_MIN_S 60
 #define CONFLICT_MAX_S 900
 #define BACKOFF_MIN_S 10
@@ -184,7 +184,7 @@ static bool restarts_left(const struct job *job, const struct role *role, const 
             return false;
         return each <= 0 || p->restarts_counted < (uint32_t)each;
     }
-    return p->restarts_counted < (each < 0 ? RESTARTS_UNSAID : (uint32_t)each);
+    return p->restarts_counted < (each < 0 ? LIMIT_RESTARTS : (uint32_t)each);
 }
 
 /* What Muster could not prepare, or what cannot be executed, would fail the same way again. */

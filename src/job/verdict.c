@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/num.h"
 #include "base/signame.h"
 #include "job/mask.h"
@@ -321,8 +322,7 @@ static void add_restart_limit(const struct job *job, struct strbuf *out)
     if (job->plan->spec->has_restart_budget)
         strbuf_addstr(out, ", as often as the job may be");
     else if (job->plan->replicas[job->cause.replica].role->restart_limit < 0)
-        strbuf_addf(out, "; its file names no limit, Muster's is %u",
-                    job->procs[p].restarts_counted);
+        strbuf_addf(out, "; its file names no limit, Muster's is %d", LIMIT_RESTARTS);
 }
 
 static bool is_free(const struct ending *e)

@@ -174,6 +174,29 @@ static void note_gpus(struct notes *ns, const struct plan *plan)
             (long long)all);
 }
 
+/* What a cluster would do with a job that has ended. Here nothing of it runs on, and what it wrote is kept
+ * for whoever looks for it, as long as that of any other run. */
+static void note_afterwards(struct notes *ns, const struct plan *plan)
+{
+    const struct job_spec *spec = plan->spec;
+    char text[DURATION_TEXT];
+
+    if (spec->clean_up == CLEAN_UP_NONE)
+        note_add(
+            ns, SEV_NOTE,
+            "clean-up policy None: replicas that still run when the job is over are stopped all "
+            "the same");
+    else if (spec->clean_up != CLEAN_UP_UNSAID)
+        note_add(ns, SEV_NOTE, "clean-up policy %s: logs are kept whatever it says",
+                 spec->clean_up == CLEAN_UP_ALL ? "All" : "Running");
+    if (spec->has_ttl)
+        note_add(
+            ns, SEV_NOTE,
+            "a cluster would delete the job %s after its end: here its run directory stays until "
+            "%d newer ones are there",
+            duration_text(spec->ttl_s * 1000, text), LIMIT_RUNS_KEPT);
+}
+
 /* --- its roles ---------------------------------------------------------------------------------- */
 
 static void note_place(struct notes *ns, const struct plan *plan, const struct role *role)
@@ -293,6 +316,20 @@ static bool whole_given(const struct facts *facts, const struct env_entry *e)
     return false;
 }
 
+/* Kubeflow's operators would never give up. */
+static void note_restarts(struct notes *ns, const struct plan *plan, const struct role *role)
+{
+    bool by_policy = role->restart == RESTART_ON_FAILURE || role->restart == RESTART_ALWAYS ||
+                     role->restart == RESTART_EXIT_CODE;
+
+    if (by_policy && role->restart_limit < 0 && !plan->spec->has_restart_budget &&
+        role->kind != ROLE_HOST)
+        note_add(
+            ns, SEV_NOTE,
+            "the file names no limit for the restarts of %s: each is restarted at most %d times",
+            role->name, LIMIT_RESTARTS);
+}
+
 static void note_entries(struct notes *ns, const struct plan *plan,
                          const struct env_entries *entries)
 {
@@ -328,10 +365,10 @@ static void note_env(struct notes *ns, const struct plan *plan, const struct rol
 void notes_collect(struct notes *ns, const struct plan *plan)
 {
     static void (*const of_job[])(struct notes *, const struct plan *) = {
-        note_mode, note_isolation, note_target, note_mpi, note_slots, note_gpus};
+        note_mode, note_isolation, note_target, note_mpi, note_slots, note_gpus, note_afterwards};
     static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
-        note_place,   note_entry_point, note_limits, note_requests,
-        note_devices, note_shm,         note_env,    note_volumes};
+        note_place, note_entry_point, note_limits, note_requests, note_devices,
+        note_shm,   note_restarts,    note_env,    note_volumes};
 
     for (size_t i = 0; i < ARRAY_SIZE(of_job); i++)
         of_job[i](ns, plan);

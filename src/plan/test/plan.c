@@ -211,6 +211,28 @@ static void test_resource_notes(void)
     arena_free(s.arena);
 }
 
+/* What a cluster would do after the end, or for ever. */
+static void test_policy_notes(void)
+{
+    struct seed s;
+
+    seed_init(&s);
+    s.spec.clean_up = CLEAN_UP_NONE;
+    s.spec.has_ttl = true;
+    s.spec.ttl_s = 60;
+    s.roles[0].restart = RESTART_ON_FAILURE;
+    s.roles[0].restart_limit = -1;
+    has(seed_notes(&s), "note: clean-up policy None: replicas that still run", "None");
+    has(seed_notes(&s), "note: a cluster would delete the job 1 min 0 s after its end", "ttl");
+    has(seed_notes(&s), "note: the file names no limit for the restarts of launcher: each is",
+        "restarts without a limit");
+    s.spec.clean_up = CLEAN_UP_ALL;
+    s.spec.has_restart_budget = true;
+    has(seed_notes(&s), "note: clean-up policy All: logs are kept", "All");
+    ok(!strstr(seed_notes(&s), "names no limit"), "a limit needs no note");
+    arena_free(s.arena);
+}
+
 static void test_run_n(void)
 {
     static const char *const argv[] = {"true", NULL};
@@ -263,6 +285,7 @@ int main(void)
     test_slots_unset();
     test_fallbacks();
     test_resource_notes();
+    test_policy_notes();
     test_run_n();
     return tap_done();
 }
