@@ -54,7 +54,7 @@ void kube_kv_time(struct json *j, const char *key, ns_t at)
     char text[CLOCK_TEXT];
 
     (void)clock_rfc3339(at, text);
-    (void)strcpy(strchr(text, '.'), "Z");
+    memcpy(strchr(text, '.'), "Z", sizeof("Z"));
     json_kv_str(j, key, text);
 }
 
