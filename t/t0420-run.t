@@ -140,12 +140,6 @@ refused "bad duration" "grace" --grace 5 -n 1 -- true
 refused "a directory" "Is a directory" "$WORK"
 refused "both" "not both" -n 1 x.yaml -- true
 
-t9k() # TEXT: the example with one line more
-{
-    sed "s,^spec:,spec:$1," "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
-}
-t9k '\n  runMode: {debug: {enabled: true}}'
-refused "debug" "runMode.debug.enabled" "$WORK/t9k.yaml"
 sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: vault, key: token}}}]/' \
     "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
 refused "secret" "TOKEN: the secret vault, key token is not given: --secrets DIR" "$WORK/t9k.yaml"

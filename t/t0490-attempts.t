@@ -97,7 +97,7 @@ like "$(cat "$err")" 'note: worker-0 ended with 3 and is started again' "told wh
 sed 's,^spec:,spec:\n  runMode: {pause: {enabled: true}},' "$TOP/examples/mpi-example.yaml" >paused.yaml
 timeout -k 5 60 "$MUSTER" run --report "$REPORT" paused.yaml >"$out" 2>"$err" </dev/null &
 waiter=$!
-ok "4.25: pause.enabled: it starts paused" wait_until 30 grep -q 'starts paused' "$err"
+ok "4.25: pause.enabled: it starts paused" wait_until 30 grep -q 'begins it' "$err"
 muster=$(tr -d " " <"/proc/$waiter/task/$waiter/children")
 kill -TERM "$muster"
 wait $waiter

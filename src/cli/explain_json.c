@@ -58,8 +58,8 @@ static void write_init(struct json *j, const struct plan *plan, const struct rol
 
         json_object(j);
         json_kv_str(j, "name", role->init[i].name);
-        json_kv_bool(j, "runs", plan_runs_init(plan, r, i, FIRST_START));
-        write_argv(j, plan_init_argv(a, plan, r, i, FIRST_START, true));
+        json_kv_bool(j, "runs", plan_runs_init(plan, r, i, PLAN_START(plan)));
+        write_argv(j, plan_init_argv(a, plan, r, i, PLAN_START(plan), true));
         json_kv_str(j, "workdir", plan_init_workdir(a, plan, r, i));
         write_mounts(j, tables ? &tables[i + 1] : NULL);
         json_end(j);
@@ -122,7 +122,8 @@ static void write_process(struct json *j, const struct plan *plan, const struct 
     auto_arena struct arena *a = arena_new();
     const struct replica *rp = &plan->replicas[p->replica];
     const struct env_value *env;
-    size_t n_env = plan_env(a, plan, p->id, FIRST_START, true, &env);
+    struct start start = PLAN_START(plan);
+    size_t n_env = plan_env(a, plan, p->id, start, true, &env);
 
     json_object(j);
     json_kv_str(j, "replica", rp->name);
@@ -132,8 +133,9 @@ static void write_process(struct json *j, const struct plan *plan, const struct 
     json_kv_str(j, "host", rp->host);
     json_kv_str(j, "address", rp->address);
     plan_ports_json(j, rp);
-    write_argv(j, p->argv);
-    json_kv_str(j, "shell", p->shell);
+    bool waits = process_waits(p, start);
+    write_argv(j, waits ? NULL : p->argv);
+    json_kv_str(j, "shell", waits ? NULL : p->shell);
     json_kv_str(j, "workdir", plan_workdir(a, plan, rp));
     write_env(j, env, n_env);
     json_end(j);

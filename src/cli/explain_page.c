@@ -159,13 +159,20 @@ static void show_words(FILE *out, const char *const *argv)
     fputc('\n', out);
 }
 
+static void show_debug(FILE *out, const struct process *p)
+{
+    fputs("  waits; it is debugged\n", out);
+    if (p->debug_argv)
+        show_words(out, p->debug_argv);
+}
+
 /* What runs in the replica before its own command. */
 static void show_init(FILE *out, struct arena *a, const struct plan *plan, const struct replica *rp)
 {
     for (size_t i = 0; i < rp->role->n_init; i++) {
-        const char *const *argv = plan_init_argv(a, plan, rp, i, FIRST_START, true);
+        const char *const *argv = plan_init_argv(a, plan, rp, i, PLAN_START(plan), true);
 
-        if (!plan_runs_init(plan, rp, i, FIRST_START))
+        if (!plan_runs_init(plan, rp, i, PLAN_START(plan)))
             continue;
         fprintf(out, "\n%s, first ", rp->name);
         put_escaped(out, rp->role->init[i].name);
@@ -189,6 +196,10 @@ static void show_command(FILE *out, struct arena *a, const struct plan *plan,
     fprintf(out, "\n%s, in ", rp->name);
     put_escaped(out, plan_workdir(a, plan, rp));
     fputc('\n', out);
+    if (plan->spec->debug && p->debug) {
+        show_debug(out, p);
+        return;
+    }
     if (p->shell) {
         show_shell(out, p);
         return;

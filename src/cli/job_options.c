@@ -43,6 +43,8 @@ const struct opt job_here_opts[] = {
      .help = "what an image without a command would run"},
     {"image", 0, OPT_STRINGS, AT(images), "NAME=PLACE",
      .help = "what stands for an image: host, a virtual or conda environment"},
+    {"debug", 0, OPT_WORDS, AT(debug), "ROLE",
+     .help = "bring up the replicas (of ROLE) without their commands"},
     {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
     {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
      .help = "a path of the container, or an input's address, is HERE on this machine"},
@@ -65,7 +67,8 @@ void job_options_release(struct job_options *o)
 {
     struct strvec *lists[] = {&o->sets,    &o->scale,       &o->nproc,    &o->entrypoint,
                               &o->map,     &o->inherit_env, &o->images,   &o->maps,
-                              &o->volumes, &o->volumes_abs, &o->skip_init};
+                              &o->volumes, &o->volumes_abs, &o->skip_init,
+                              &o->debug};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);
@@ -330,6 +333,7 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
         .nproc = list_of(&o->nproc),
         .entrypoint = list_of(&o->entrypoint),
         .map = list_of(&o->maps),
+        .debug = list_of(&o->debug),
         .workdir = o->workdir_abs,
         .fit = o->fit,
         .cpus = o->cpus_here ? (int)o->cpus_here : (int)sysconf(_SC_NPROCESSORS_ONLN),

@@ -33,7 +33,7 @@ struct run_options {
     int64_t n, hosts;
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms, hang_timeout_ms;
     const char *isolate, *report, *run_dir;
-    bool trust_launcher;
+    bool trust_launcher, hold;
     struct job_options job;
 };
 
@@ -54,6 +54,8 @@ static const struct opt run_opts[] = {
      "end a job that has done nothing for so long (default: never)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
+    {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
+     "keep the replicas of a failed job until resume or cancel", NULL, 0},
     {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
      isolation_levels, 0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
@@ -144,18 +146,6 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
     return 0;
 }
 
-/* What a later release will do, and this one does not: said before anything starts. */
-static int check_runnable(const struct job_spec *spec)
-{
-    if (spec->debug) {
-        tell_error("%s:%u: runMode.debug.enabled is true: debug mode cannot be run yet; set it to "
-                   "false to run the job",
-                   spec->file, spec->debug_at->pos.line);
-        return EXIT_MUSTER;
-    }
-    return 0;
-}
-
 /* --- telling ---------------------------------------------------------------------------------- */
 
 static const char *cause_log(const struct job *job, char name[PLAN_LOG_NAME])
@@ -241,7 +231,8 @@ static int run_in(struct run *run)
         .rules = {.grace_ms = grace_of(spec, o->grace_ms),
                   .start_timeout_ms = o->start_timeout_ms,
                   .recovery_timeout_ms = o->recovery_timeout_ms,
-                  .trust_launcher = o->trust_launcher},
+                  .trust_launcher = o->trust_launcher,
+                  .hold = o->hold},
         .hang_timeout_ms = o->hang_timeout_ms,
         .stdin_fd = o->n == 1 ? STDIN_FILENO : -1,
         .colour = want_colour(stdout),
@@ -271,9 +262,6 @@ static int prepare(struct run *run, const struct job_spec *spec)
     struct facts *facts = &run->facts;
     struct err e;
 
-    int code = check_runnable(spec);
-    if (code != 0)
-        return code;
     if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0 ||
         rundir_name(id, run->o.run_dir, rd, &e) < 0 ||
         images_map(run->a, run->spec, (const char *const *)o->images.v, &facts->images, &e) < 0 ||

@@ -262,7 +262,7 @@ static bool lower_mode(const struct binder *b, const struct job_spec *out, const
     for (size_t i = 0; i < mode->roles.n; i++) {
         const struct mv1_mode_role *r = &mode->roles.v[i];
 
-        roles[i] = (struct debug_role){r->at->parent_key, r->skip_init, r->command, r->args};
+        roles[i] = (struct debug_role){r->at->parent_key, r->skip_init, r->command, r->args, r->at};
     }
     *ret_roles = roles;
     *ret_n = mode->roles.n;

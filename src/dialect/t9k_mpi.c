@@ -419,6 +419,21 @@ static void lower_clean_up(struct lowering *l, const struct node *at)
         bind_bool(&l->b, "cleanUpWorkers", at, &l->out->clean_up_workers);
 }
 
+/* Kubernetes would give args to the image's entry point; T9k's controller has commands of its own. */
+static void check_mode_role(struct lowering *l, const struct t9k_mode *mode, size_t i)
+{
+    const struct t9k_mode_role *r = &mode->roles.v[i];
+
+    if (r->args && r->args[0] && !(r->command && r->command[0]))
+        diag_at(l->b.ds, node_key(r->at, "args"), "W0552", "give the command, too",
+                "`args` has no effect without `command`");
+    for (size_t k = 0; r->type && k < i; k++)
+        if (mode->roles.v[k].type && strcmp(mode->roles.v[k].type, r->type) == 0)
+            diag_at(l->b.ds, node_get(r->at, "type"), "E0210", NULL,
+                    "a second entry for `%s` (first at line %u)", r->type,
+                    mode->roles.v[k].at->pos.line);
+}
+
 static bool lower_mode(struct lowering *l, const struct t9k_mode *mode, const struct node **ret_at,
                        const struct debug_role **ret_roles, size_t *ret_n)
 {
@@ -432,7 +447,8 @@ static bool lower_mode(struct lowering *l, const struct t9k_mode *mode, const st
 
         if (r->type)
             bind_word(&l->b, node_get(r->at, "type"), "type", r->type, role_names, N_ROLES);
-        roles[i] = (struct debug_role){r->type, r->skip_init, r->command, r->args};
+        check_mode_role(l, mode, i);
+        roles[i] = (struct debug_role){r->type, r->skip_init, r->command, r->args, r->at};
     }
     *ret_roles = roles;
     *ret_n = mode->roles.n;

@@ -20,6 +20,7 @@ struct engine_ops {
     void (*start)(struct engine *en, uint32_t process, struct start start);
     void (*signal)(struct engine *en, int sig); /* to every command and rank that lives */
     void (*kill)(struct engine *en);            /* SIGKILL for everything of the job */
+    void (*hold)(struct engine *en);            /* the attempt is over, its replicas stay hosts */
     void (*clear)(struct engine *en);           /* end all of the attempt; another may follow */
     void (*release)(struct engine *en);         /* end what is left, then client->released */
     void (*free)(struct engine *en);            /* the loop must turn once more afterwards */

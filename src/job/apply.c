@@ -38,6 +38,7 @@ struct job *job_new(const struct plan *plan, const struct job_rules *rules)
         job->pause_wanted = true;
         job->phase = JOB_PAUSED;
     }
+    job->debugging = plan->spec->debug;
     return job;
 }
 
@@ -109,11 +110,9 @@ static void apply_restart(struct job *job, uint32_t process)
 
 static void apply_started(struct job *job, const struct event *e)
 {
-    const struct process *p = &job->plan->processes[e->process];
-
     job->procs[e->process].started = e->at;
     proc_move(job, e->process, PROC_RUNNING);
-    if ((p->argv || p->shell) && job->deadline_from == 0)
+    if (!job_waits(job, e->process) && job->deadline_from == 0)
         job->deadline_from = e->at;
 }
 
@@ -228,7 +227,7 @@ static void apply_lost(struct job *job, const struct event *e)
 {
     job->lost = true;
     end_backoffs(job);
-    if (job->stop == STOP_NONE || job->stop == STOP_PAUSE) {
+    if (job->stop == STOP_NONE || job->stop == STOP_PAUSE || job->stop == STOP_DEBUG) {
         job->stop = STOP_LOST;
         job->stop_at = e->at;
     }
@@ -263,7 +262,8 @@ static void apply_stop(struct job *job, const struct event *e)
     job->phase = JOB_STOPPING;
 }
 
-/* A pause that is asked to be the end: for whatever the pause has stopped, nothing changes. */
+/* A pause, or the end of the debugging, that is asked to be the end: for whatever it has stopped,
+ * nothing changes. */
 static void apply_cancel(struct job *job, const struct event *e)
 {
     job->cancel_again = job->cancel_signal != 0;
@@ -272,8 +272,20 @@ static void apply_cancel(struct job *job, const struct event *e)
     job->cancel_signal = e->signal;
     if (job->phase == JOB_PAUSED)
         job->stop_at = e->at;
-    if (job->phase == JOB_PAUSED || job->stop == STOP_PAUSE)
+    if (job->phase == JOB_PAUSED || job->stop == STOP_PAUSE || job->stop == STOP_DEBUG)
         job->stop = STOP_CANCEL;
+}
+
+/* It is one thing that is gone on with: what was held has failed, so it cannot be paused, and a pause
+ * of a job that is debugged is not the end of the debugging. */
+static void apply_resume(struct job *job)
+{
+    if (job->phase == JOB_HELD)
+        job->hold_over = true;
+    else if (job->pause_wanted)
+        job->pause_wanted = false;
+    else
+        job->debug_over = true;
 }
 
 void job_apply(struct job *job, const struct event *e)
@@ -323,7 +335,11 @@ void job_apply(struct job *job, const struct event *e)
         attempt_pause(job, e);
         break;
     case EVENT_RESUME:
-        job->pause_wanted = false;
+        apply_resume(job);
+        break;
+    case EVENT_HELD:
+        job->phase = JOB_HELD;
+        job->held_at = e->at;
         break;
     case EVENT_ATTEMPT:
         attempt_begin(job, e);

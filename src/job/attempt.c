@@ -30,10 +30,10 @@ void attempt_judge(struct job *job, ns_t at)
     job->ended = at;
     job->cause = job_cause(job);
     job->exit_code = job->cause.exit_code;
-    job->outcome = job->cause.kind == CAUSE_CANCELLED ? OUTCOME_CANCELLED
-                   : job->cause.kind != CAUSE_NONE    ? OUTCOME_FAILED
-                   : job->stop == STOP_PAUSE          ? OUTCOME_STOPPED
-                                                      : OUTCOME_SUCCEEDED;
+    job->outcome = job->cause.kind == CAUSE_CANCELLED                   ? OUTCOME_CANCELLED
+                   : job->cause.kind != CAUSE_NONE                      ? OUTCOME_FAILED
+                   : job->stop == STOP_PAUSE || job->stop == STOP_DEBUG ? OUTCOME_STOPPED
+                                                                        : OUTCOME_SUCCEEDED;
 }
 
 void attempt_reset(struct job *job, ns_t begin_at)
@@ -54,6 +54,8 @@ void attempt_reset(struct job *job, ns_t begin_at)
     job->phase = JOB_PENDING;
     job->begin_at = begin_at;
     job->begun = false;
+    job->debug_over = job->hold_over = false;
+    job->held_at = 0;
     job->outcome = OUTCOME_NONE;
     job->exit_code = 0;
     job->cause = (struct cause){0};
@@ -92,6 +94,7 @@ static void count_retry(struct job *job, const struct event *e)
 void attempt_begin(struct job *job, const struct event *e)
 {
     bool resumed = job->resumed || job->phase == JOB_PAUSED;
+    bool debugging = job->debugging && job->stop != STOP_DEBUG;
 
     if (e->retry)
         count_retry(job, e);
@@ -102,6 +105,7 @@ void attempt_begin(struct job *job, const struct event *e)
     attempt_reset(job, e->begin_at);
     job->attempt = e->attempt;
     job->resumed = resumed;
+    job->debugging = debugging;
     job_activity(job, e->at);
 }
 

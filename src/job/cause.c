@@ -138,8 +138,9 @@ static bool nothing_ran(const struct job *job)
 {
     const struct proc *launcher = caller_of_mpirun(job);
 
-    return job->plan->launcher >= 0 && launcher->state == PROC_ENDED && ending_ok(&launcher->end) &&
-           !job_last_launch(job) && job->plan->facts->program_errno && !job->rules.trust_launcher;
+    return job->plan->launcher >= 0 && !job->debugging && launcher->state == PROC_ENDED &&
+           ending_ok(&launcher->end) && !job_last_launch(job) && job->plan->facts->program_errno &&
+           !job->rules.trust_launcher;
 }
 
 static struct cause of_failed_rank(const struct job *job)

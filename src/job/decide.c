@@ -1,7 +1,7 @@
 /* decide.c - what is due: start, stop, kill, end.
  *
  * Everything here is a question to the state and the time. A job passes through
- *     pending -> running -> (stopping -> (killing)) -> ended
+ *     pending -> running -> (stopping -> (killing)) -> (held) -> ended
  * and at its last step, instead of ending, back to pending (another attempt) or to a pause,
  * and ends as soon as no command and no rank of it lives: waiting MPI workers have no process of
  * their own and go with the job.
@@ -9,11 +9,13 @@
 #include "base/limits.h"
 #include "job/job.h"
 
-static bool waits(const struct job *job, uint32_t process)
+/* Does its end have to be waited for? What runs beside the waiting ends with the job, but is given the
+ * time to. */
+static bool counts(const struct job *job, uint32_t process)
 {
-    const struct process *p = &job->plan->processes[process];
-
-    return !p->argv && !p->shell;
+    return !job_waits(job, process) ||
+           (job->stop != STOP_NONE &&
+            process_beside(&job->plan->processes[process], job_start(job, process)));
 }
 
 struct live {
@@ -28,13 +30,13 @@ static struct live count_live(const struct job *job)
     for (uint32_t i = 0; i < job->plan->n_processes; i++) {
         enum proc_state s = job->procs[i].state;
         bool alive = s == PROC_STARTING || s == PROC_RUNNING;
-        if (!waits(job, i)) {
+        if (counts(job, i)) {
             live.commands += alive;
         } else if (s == PROC_RUNNING) {
             live.waiting_up++;
         } else {
             live.waiting_pending += s == PROC_PENDING;
-            if (live.not_up < 0)
+            if (live.not_up < 0 && !job->gated)
                 live.not_up = (int32_t)job->plan->processes[i].replica;
         }
     }
@@ -69,7 +71,8 @@ static void decide_starts(const struct job *job, const struct live *live, ns_t n
         if (job->gates[i] == GATE_CLOSED)
             events_add(out, &(struct event){.type = EVENT_OPEN, .at = now, .replica = i});
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
-        if (job->procs[i].state == PROC_PENDING && (gate_open || waits(job, i)))
+        if (job->procs[i].state == PROC_PENDING &&
+            (gate_open || (job_waits(job, i) && !job->gated)))
             events_add(out, &(struct event){.type = EVENT_START, .at = now, .process = i});
 }
 
@@ -115,7 +118,9 @@ static ns_t stall_deadline(const struct job *job)
  * that never came. */
 static ns_t gate_deadline(const struct job *job, const struct live *live)
 {
-    bool passed = job->plan->launcher >= 0 && job->procs[job->plan->launcher].state != PROC_PENDING;
+    bool passed = job->debugging ? job->phase != JOB_PENDING
+                                 : job->plan->launcher >= 0 &&
+                                       job->procs[job->plan->launcher].state != PROC_PENDING;
 
     if (!has_gate(job) || live->not_up < 0 || passed)
         return 0;
@@ -168,6 +173,8 @@ static enum stop_reason other_reason(const struct job *job, const struct live *l
         return STOP_HANG;
     if (job->pause_wanted)
         return STOP_PAUSE;
+    if (job->debug_over)
+        return STOP_DEBUG;
     if (due(gate_deadline(job, live), now))
         return STOP_NOT_READY;
     if (due(stall_deadline(job), now))
@@ -187,11 +194,19 @@ static enum stop_reason stop_wanted(const struct job *job, const struct trigger 
     return other == STOP_NONE && now < linger_deadline(job, t) ? STOP_NONE : STOP_COMPLETED;
 }
 
+/* Whoever debugs a job says when that is over. */
 static bool all_ended(const struct job *job, const struct live *live)
 {
-    if (live->commands > 0)
+    if (live->commands > 0 || (job->debugging && job->stop == STOP_NONE))
         return false;
     return job->stop != STOP_NONE || job->n_pending + job->n_backoff == 0;
+}
+
+/* Somebody wants to see what is left of an attempt that has failed by itself. */
+static bool is_kept(const struct job *job)
+{
+    return job->rules.hold && !job->hold_over && !job->cancel_signal && !job->lost &&
+           job_cause(job).kind != CAUSE_NONE;
 }
 
 /* The attempt is over: what follows it? Where a process lives that cannot be killed, nothing that
@@ -203,6 +218,12 @@ static void decide_next(const struct job *job, bool all_gone, ns_t now, struct e
 
     if (job->stop == STOP_PAUSE) {
         next.type = EVENT_PAUSED;
+    } else if (job->stop == STOP_DEBUG) {
+        next.type = EVENT_ATTEMPT;
+        next.attempt = job->attempt + 1;
+        next.begin_at = now;
+    } else if (is_kept(job)) {
+        next.type = EVENT_HELD;
     } else if (again.again) {
         next = (struct event){.type = EVENT_ATTEMPT,
                               .at = now,
@@ -225,12 +246,26 @@ static void decide_paused(const struct job *job, ns_t now, struct events *out)
                        .type = EVENT_ATTEMPT, .at = now, .attempt = job->attempt, .begin_at = now});
 }
 
+static void decide_held(const struct job *job, ns_t now, struct events *out)
+{
+    struct live live = count_live(job);
+
+    if (job->cancel_signal || job->lost)
+        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+    else if (job->hold_over)
+        decide_next(job, live.commands + live.ranks == 0, now, out);
+}
+
 void job_decide(const struct job *job, ns_t now, struct events *out)
 {
     if (job->phase == JOB_ENDED)
         return;
     if (job->phase == JOB_PAUSED) {
         decide_paused(job, now, out);
+        return;
+    }
+    if (job->phase == JOB_HELD) {
+        decide_held(job, now, out);
         return;
     }
 
@@ -275,7 +310,7 @@ static ns_t earlier(ns_t a, ns_t b)
 
 ns_t job_wake(const struct job *job)
 {
-    if (job->phase == JOB_ENDED || job->phase == JOB_PAUSED)
+    if (job->phase == JOB_ENDED || job->phase == JOB_PAUSED || job->phase == JOB_HELD)
         return 0;
     if (job->phase == JOB_KILLING)
         return kill_deadline(job);

@@ -109,6 +109,7 @@ enum job_phase {
     JOB_STOPPING,
     JOB_KILLING,
     JOB_PAUSED, /* nothing of it runs; it waits to be resumed */
+    JOB_HELD,   /* it has failed, and its replicas are kept until it is resumed */
     JOB_ENDED
 };
 const char *job_phase_name(enum job_phase p); /* "pending", "running", … */
@@ -125,7 +126,8 @@ enum stop_reason {
     STOP_COMPLETED, /* enough replicas have succeeded, by the file's own rule */
     STOP_DEADLINE,
     STOP_PAUSE,
-    STOP_HANG
+    STOP_HANG,
+    STOP_DEBUG /* it was debugged long enough */
 };
 
 /* Whether a replica of a gang has answered. */
@@ -141,6 +143,7 @@ struct cause { /* the first failure; replica and rank are -1 for a job-level cau
 struct job_rules { /* what a caller may set; times in ms */
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
     bool trust_launcher;
+    bool hold; /* an attempt that has failed is kept for whoever wants to look into it */
 };
 
 /* What a platform makes of a failure (retry.c). */
@@ -184,6 +187,10 @@ struct job {
     char *hung;         /* who waits for whom, in words; NULL = it is not known to hang; heap */
     bool pause_wanted;  /* paused, or to be */
     ns_t paused_at;     /* of the last pause */
+    bool debugging;     /* replicas come up, their commands are not started */
+    bool debug_over;    /* the debugging is to end */
+    ns_t held_at;       /* JOB_HELD: since when */
+    bool hold_over;     /* what was kept is no longer wanted */
     ns_t deadline_from; /* the first start of a command since the last pause; 0 = none yet */
     uint32_t random;
     ns_t activity; /* last output or rank ending; not an event, only advances */
@@ -211,9 +218,9 @@ enum obs_kind {
     OBS_RANK_EXITED,
     OBS_CANCEL,
     OBS_LOST,
-    OBS_PAUSE, /* a request, as CANCEL is */
-    OBS_RESUME,
-    OBS_HUNG /* --hang-timeout has passed; text says what was seen */
+    OBS_PAUSE,  /* a request, as CANCEL is */
+    OBS_RESUME, /* go on: after a pause, after a failure that is held, to end the debugging */
+    OBS_HUNG    /* --hang-timeout has passed; text says what was seen */
 };
 
 struct observation {
@@ -254,7 +261,8 @@ enum event_type {
     EVENT_PAUSED, /* decision: the attempt is over, nothing is to run: clear away what is left */
     EVENT_RESUME,
     EVENT_HUNG,
-    EVENT_LAST = EVENT_HUNG
+    EVENT_HELD, /* decision: the attempt is over, keep its replicas as hosts */
+    EVENT_LAST = EVENT_HELD
 };
 const char *event_type_name(enum event_type t);
 
@@ -273,7 +281,7 @@ struct event {
     uint32_t attempt; /* ATTEMPT: the number of the new one */
     ns_t begin_at;    /* ATTEMPT: nothing of it starts before */
     bool counted;     /* ATTEMPT: it uses up the budget */
-    bool retry;       /* ATTEMPT: it follows a failure, not a pause */
+    bool retry;       /* ATTEMPT: it follows a failure, not a pause or the debugging */
     uint32_t random;  /* CREATED: any number; waiting times are spread by it */
 };
 
@@ -341,8 +349,21 @@ static inline struct start job_start(const struct job *job, uint32_t process)
 {
     return (struct start){.attempt = job->attempt,
                           .instance = job->procs[process].restarts + 1,
-                          .resumed = job->resumed};
+                          .resumed = job->resumed,
+                          .debug = job->debugging};
 }
+
+/* Is it a host that only waits, in its present start? */
+static inline bool job_waits(const struct job *job, uint32_t process)
+{
+    return process_waits(&job->plan->processes[process], job_start(job, process));
+}
+
+/* Is there something that OBS_RESUME would end? */
+bool job_resumable(const struct job *job);
+
+/* "debugging", or the name of the phase. */
+const char *job_state_name(const struct job *job);
 
 bool ending_ok(const struct ending *e); /* exit code 0 */
 bool ending_is_ours(

@@ -35,9 +35,17 @@ const char *job_phase_name(enum job_phase p)
 {
     static const char *const names[] = {
         [JOB_PENDING] = "pending", [JOB_RUNNING] = "running", [JOB_STOPPING] = "stopping",
-        [JOB_KILLING] = "killing", [JOB_PAUSED] = "paused",   [JOB_ENDED] = "ended",
+        [JOB_KILLING] = "killing", [JOB_PAUSED] = "paused",   [JOB_HELD] = "held",
+        [JOB_ENDED] = "ended",
     };
     return names[p];
+}
+
+const char *job_state_name(const struct job *job)
+{
+    if (job->debugging && job->phase == JOB_RUNNING)
+        return "debugging";
+    return job_phase_name(job->phase);
 }
 
 const char *event_type_name(enum event_type t)
@@ -63,6 +71,7 @@ const char *event_type_name(enum event_type t)
         [EVENT_PAUSE] = "pause",
         [EVENT_PAUSED] = "paused",
         [EVENT_RESUME] = "resume",
+        [EVENT_HELD] = "held",
     };
     return names[t];
 }

@@ -38,7 +38,8 @@ static bool proc_is_new(const struct job *job, const struct observation *o)
 static bool opening_is_new(const struct job *job, const struct observation *o)
 {
     return job->gated && o->replica < job->plan->n_replicas &&
-           job->gates[o->replica] == GATE_ASKED && job->phase != JOB_ENDED;
+           job->gates[o->replica] == GATE_ASKED && job->phase != JOB_ENDED &&
+           job->phase != JOB_HELD;
 }
 
 static const struct rank *rank_find(const struct job *job, const struct observation *o)
@@ -47,6 +48,15 @@ static const struct rank *rank_find(const struct job *job, const struct observat
         return NULL;
     const struct launch *l = &job->launches[o->launch - 1];
     return o->rank < l->size ? &l->ranks[o->rank] : NULL;
+}
+
+/* Whoever looks into a job may call mpirun in it by hand. That is no part of the job's story. */
+static bool is_private(const struct job *job)
+{
+    int32_t launcher = job->plan->launcher;
+
+    return job->phase == JOB_HELD ||
+           (job->debugging && (launcher < 0 || job_waits(job, (uint32_t)launcher)));
 }
 
 /* A rank may live several times, and a late word of an earlier life must not touch a later one: times
@@ -59,10 +69,22 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
         return false;
     if (o->kind == OBS_RANK_EXITED)
         return r && r->state == PROC_RUNNING && o->at >= r->started;
+    if (is_private(job))
+        return false;
     if (o->launch == 0 || o->launch > job->n_launches + 1 || o->rank >= LIMIT_PROCESSES ||
         o->size > LIMIT_PROCESSES || o->replica >= job->plan->n_replicas)
         return false;
     return !r || r->state == PROC_PENDING || (r->state == PROC_ENDED && o->at > r->end.at);
+}
+
+bool job_resumable(const struct job *job)
+{
+    if (job->phase == JOB_ENDED || job->cancel_signal)
+        return false;
+    if (job->phase == JOB_HELD)
+        return !job->hold_over;
+    return job->pause_wanted ||
+           (job->debugging && !job->debug_over && job->begun && job->stop == STOP_NONE);
 }
 
 void job_observe(const struct job *job, const struct observation *o, struct events *out)
@@ -104,13 +126,15 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         fresh = job->phase != JOB_ENDED && !job->lost;
         break;
     case OBS_HUNG:
-        fresh = job->phase == JOB_RUNNING && job->stop == STOP_NONE && !job->hung && o->text;
+        fresh = job->phase == JOB_RUNNING && job->stop == STOP_NONE && !job->hung && o->text &&
+                !job->debugging;
         break;
     case OBS_PAUSE:
-        fresh = job->phase != JOB_ENDED && !job->pause_wanted && !job->cancel_signal;
+        fresh = job->phase != JOB_ENDED && job->phase != JOB_HELD && !job->pause_wanted &&
+                !job->cancel_signal;
         break;
     case OBS_RESUME:
-        fresh = job->phase != JOB_ENDED && job->pause_wanted && !job->cancel_signal;
+        fresh = job_resumable(job);
         break;
     }
     if (!fresh)

@@ -107,8 +107,9 @@ static void replica_logs(const struct job *job, const struct replica *r, struct 
         uint32_t last = job->procs[p->id].state == PROC_PENDING ? 0 : start.instance;
         if (i == 0 && last > 0)
             init_logs(job, r, j);
-        for (start.instance = 1; *p->log && start.instance <= last; start.instance++)
-            json_str(j, plan_log_name(p, start, log));
+        for (start.instance = 1; start.instance <= last; start.instance++)
+            if (*plan_log_name(p, start, log))
+                json_str(j, log);
     }
     for (uint32_t n = 0; n < job->n_launches; n++)
         for (uint32_t i = 0; i < job->launches[n].size; i++) {
@@ -244,10 +245,11 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
 
     if (job->phase == JOB_ENDED)
         verdict_sentence(job, &sentence);
+    else if (job->phase == JOB_HELD)
+        verdict_held(job, &sentence);
     else
-        strbuf_addf(&sentence, "%s: %u of %u processes run, %u have ended",
-                    job_phase_name(job->phase), job->n_running, job->plan->n_processes,
-                    job->n_ended);
+        strbuf_addf(&sentence, "%s: %u of %u processes run, %u have ended", job_state_name(job),
+                    job->n_running, job->plan->n_processes, job->n_ended);
     hint_for(job, ctx->log_tail, &hint);
     if (hint.len > 0)
         strbuf_addf(&sentence, "; %s", hint.buf);

@@ -203,7 +203,8 @@ struct retry job_restart(const struct job *job, uint32_t process)
                       .free_run = p->restarts_free,
                       .random = job->random + ((uint64_t)process << 32)};
 
-    if (job->stop != STOP_NONE || job->cancel_signal || is_hopeless(&p->end))
+    if (job->stop != STOP_NONE || job->cancel_signal || is_hopeless(&p->end) ||
+        (job->debugging && job_waits(job, process)))
         return none;
     if (r->role->restart == RESTART_BY_CLASS)
         return by_policy((struct retry_policy){.by_class = true, .max = r->role->restart_limit}, &t,

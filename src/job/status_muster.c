@@ -62,7 +62,7 @@ void status_muster(const struct job *job, struct json *j)
 
     json_object(j);
     json_kv_str(j, "phase",
-                job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_phase_name(job->phase));
+                job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_state_name(job));
     json_kv_int(j, "attempt", job->attempt);
     json_key(j, "roles");
     json_object(j);

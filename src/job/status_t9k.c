@@ -33,6 +33,8 @@ static bool t9k_failed(const struct job *job)
 {
     if (job->phase != JOB_ENDED || job->plan->launcher < 0)
         return false;
+    if (job->debugging)
+        return true; /* no training has ended here, let alone well */
     const struct proc *launcher = &job->procs[job->plan->launcher];
     return !(launcher->state == PROC_ENDED && ending_ok(&launcher->end)) || job->stop_replica >= 0;
 }
@@ -130,6 +132,12 @@ static void conditions(const struct job *job, struct json *j)
         condition(j, "Initialized", false, job->created, "-", "The job is being initialized.");
     if (ended)
         condition(j, "Running", false, job->ended, "Finished", "The job has ended.");
+    else if (job->phase == JOB_HELD)
+        condition(j, "Running", false, job->held_at, "Held",
+                  "The job has failed; its pods are kept for debugging.");
+    else if (ran && job->debugging)
+        condition(j, "Running", true, job->running_at, "Debugging",
+                  "All pods are running; the training is not started.");
     else
         condition(j, "Running", ran, ran ? job->running_at : job->created, "-",
                   ran ? "All pods are running normally." : "The job waits for its pods.");
@@ -203,8 +211,11 @@ static void tasks(const struct job *job, struct json *j, uint32_t counts[POD_PHA
     json_end(j);
 }
 
+/* What nobody could see the end of has no outcome. */
 static const char *phase_word(const struct job *job)
 {
+    if (job->lost && job->stop == STOP_LOST)
+        return "Unknown";
     if (job->phase == JOB_ENDED)
         return t9k_failed(job) ? "Failed" : "Succeeded";
     if (job->phase == JOB_PAUSED)

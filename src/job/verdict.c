@@ -174,7 +174,7 @@ void verdict_stopped(const struct job *job, struct strbuf *out)
 
     for (uint32_t i = 0; i < job->plan->n_processes; i++) {
         const struct process *p = &job->plan->processes[i];
-        if (p->rank >= 0 || (!p->argv && !p->shell) || job_proc_outcome(job, i) != OUTCOME_STOPPED)
+        if (p->rank >= 0 || job_waits(job, i) || job_proc_outcome(job, i) != OUTCOME_STOPPED)
             continue;
         strbuf_addstr(out, any ? ", " : "");
         if (p->task)
@@ -385,6 +385,15 @@ static void add_failed(const struct job *job, struct strbuf *out)
         strbuf_addf(out, "failed after %u attempts: ", job->retries + 1);
     else
         strbuf_addstr(out, "failed: ");
+}
+
+void verdict_held(const struct job *job, struct strbuf *out)
+{
+    struct cause c = job_cause(job);
+
+    strbuf_addstr(out, "held: ");
+    verdict_cause(job, &c, out);
+    strbuf_addstr(out, "; its replicas are kept");
 }
 
 void verdict_sentence(const struct job *job, struct strbuf *out)

@@ -97,7 +97,7 @@ const char *const journal_stops[] = {
     [STOP_NONE] = "none",           [STOP_FINISHED] = "finished",   [STOP_FAILURE] = "failure",
     [STOP_NOT_READY] = "not-ready", [STOP_STALLED] = "stalled",     [STOP_CANCEL] = "cancel",
     [STOP_LOST] = "lost",           [STOP_COMPLETED] = "completed", [STOP_DEADLINE] = "deadline",
-    [STOP_PAUSE] = "pause",         [STOP_HANG] = "hang",
+    [STOP_PAUSE] = "pause",         [STOP_HANG] = "hang",           [STOP_DEBUG] = "debug",
 };
 const size_t journal_n_stops = ARRAY_SIZE(journal_stops);
 
@@ -164,6 +164,7 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
     case EVENT_PAUSE:
     case EVENT_PAUSED:
     case EVENT_RESUME:
+    case EVENT_HELD:
     case EVENT_LOST:
     case EVENT_ENDED:
         break;

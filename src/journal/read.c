@@ -166,6 +166,7 @@ static void read_fields(struct line *l, struct event *ev)
     case EVENT_PAUSE:
     case EVENT_PAUSED:
     case EVENT_RESUME:
+    case EVENT_HELD:
     case EVENT_LOST:
     case EVENT_ENDED:
         break;

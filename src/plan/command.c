@@ -5,6 +5,7 @@
 
 #include "plan/command.h"
 #include "plan/env.h"
+#include "plan/mode.h"
 #include "plan/place.h"
 
 /* The words before "-c", by shell_kind. */
@@ -50,38 +51,30 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
     return place_argv(a, plan, &plan->replicas[process->replica], -1, argv);
 }
 
-/* What the file says is to run in this role after a pause: command and args, or NULL. Only a role with
- * a command of its own can have another one: MPI workers wait, whatever their containers would run. */
-static const char *const *resume_argv(struct arena *a, const struct plan *plan,
-                                      const struct process *process, struct start start)
+/* A mode's command and args, with $(NAME) expanded. */
+static const char *const *expand_all(struct arena *a, const struct plan *plan,
+                                     const struct process *process, struct start start,
+                                     const char *const *words)
 {
-    const struct job_spec *spec = plan->spec;
-    const char *name = plan->replicas[process->replica].role->name;
-    const struct debug_role *found = NULL;
-
-    for (size_t i = 0; start.resumed && i < spec->n_resume_roles; i++)
-        if (spec->resume_roles[i].role && strcmp(spec->resume_roles[i].role, name) == 0)
-            found = &spec->resume_roles[i];
-    if (!found || !found->command || !found->command[0] || (!process->argv && !process->shell))
-        return NULL;
-
-    size_t n = count(found->command), k = found->args ? count(found->args) : 0;
-    const char **argv = ARENA_ARRAY(a, const char *, n + k + 1);
+    size_t n = count(words);
+    const char **argv = ARENA_ARRAY(a, const char *, n + 1);
     struct env_set set = {.arena = a, .start = start};
 
     env_make(&set, plan, process, false);
-    for (size_t i = 0; i < n + k; i++)
-        argv[i] = env_expand(&set, i < n ? found->command[i] : found->args[i - n]);
+    for (size_t i = 0; i < n; i++)
+        argv[i] = env_expand(&set, words[i]);
     return argv;
 }
 
 const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
                                   const struct process *process, struct start start)
 {
-    const char *const *resumed = resume_argv(a, plan, process, start);
+    const char *const *other = process_instead(process, start);
 
-    if (resumed)
-        return resumed;
+    if (other)
+        return expand_all(a, plan, process, start, other);
+    if (process_waits(process, start))
+        return NULL;
     if (!process->shell)
         return command_expand(a, plan, process, start, false);
 

@@ -48,7 +48,7 @@ bool plan_runs_init(const struct plan *plan, const struct replica *replica, size
         return false;
     if (start.resumed && mode_skips(spec->resume_roles, spec->n_resume_roles, role->name))
         return false;
-    return !spec->debug || !mode_skips(spec->debug_roles, spec->n_debug_roles, role->name);
+    return !start.debug || !mode_skips(spec->debug_roles, spec->n_debug_roles, role->name);
 }
 
 static void make_env(struct env_set *set, const struct plan *plan, const struct replica *replica,

@@ -46,7 +46,10 @@ static void note_mode(struct notes *ns, const struct plan *plan)
     const struct job_spec *spec = plan->spec;
 
     if (spec->debug)
-        note_add(ns, SEV_WARNING, "debug mode is enabled: run refuses such a job");
+        note_add(
+            ns, SEV_WARNING,
+            "debug mode is enabled: the replicas come up without their commands, muster resume "
+            "starts the job");
     if (spec->pause)
         note_add(ns, SEV_WARNING,
                  "pause mode is enabled: the job starts paused, muster resume starts it");

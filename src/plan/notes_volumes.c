@@ -30,7 +30,7 @@ static void note_init(struct notes *ns, const struct plan *plan, const struct ro
     const struct init_command *init = &role->init[i];
     const struct replica *r = role->replicas ? plan_replica(plan, role, 0) : NULL;
 
-    if (r && !plan_runs_init(plan, r, i, FIRST_START))
+    if (r && !plan_runs_init(plan, r, i, PLAN_START(plan)))
         note_add(ns, SEV_NOTE, "the init container %s of %s is left out", init->name, role->name);
     else if (!init->argv || !init->argv[0])
         note_add(ns, SEV_WARNING,

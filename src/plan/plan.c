@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "doc/json.h"
 #include "plan/command.h"
+#include "plan/mode.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
 #include "plan/place.h"
@@ -277,7 +278,8 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
         .shell_kind = role->shell_kind,
     };
     b->plan->n_processes++;
-    if (role->kind == ROLE_HOST || idle)
+    mode_of_process(b->arena, b->spec, role, p);
+    if ((role->kind == ROLE_HOST || idle) && !p->debug_argv && !p->resume_argv)
         p->log = "";
     else if (is_rank)
         p->log = arena_printf(b->arena, "%s.rank-%d.log", rp->name, p->rank);

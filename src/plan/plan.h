@@ -132,6 +132,11 @@ struct process {             /* a process that Muster starts itself; MPI ranks a
     enum shell_kind shell_kind;
     const char
         *log; /* of its first start, below RUN_DIR/logs: "launcher-0.log", "worker-0.3.log" */
+
+    /* What is different while the job is debugged, and after a pause. */
+    bool debug;                     /* debugged: it only waits */
+    const char *const *debug_argv;  /* what runs beside it then, or NULL */
+    const char *const *resume_argv; /* resumed: what runs instead, or beside what waits; or NULL */
 };
 
 struct plan_port {
@@ -230,8 +235,21 @@ bool spec_calls_mpi(const struct job_spec *spec);
 struct start {
     uint32_t attempt, instance;
     bool resumed; /* after a pause: a file may have another command for that */
+    bool debug;   /* the job is debugged: its replicas come up, its training does not */
 };
 #define FIRST_START ((struct start){.attempt = 1, .instance = 1})
+/* The same as the file has it: a job that is debugged begins with that. */
+#define PLAN_START(plan)                                                                           \
+    ((struct start){.attempt = 1, .instance = 1, .debug = (plan)->spec->debug})
+
+/* Does this start of a process only make the replica a host that waits? */
+bool process_waits(const struct process *process, struct start start);
+
+/* The command that runs beside one that waits, unexpanded; or NULL. Its end with 0 ends nothing. */
+const char *const *process_beside(const struct process *process, struct start start);
+
+/* Is what this start executes the process's own shell text, in the form that holds secrets? */
+bool process_hides_script(const struct process *process, struct start start);
 
 /* What is executed for a process: its argv, with the values of secrets where it names them, or its
  * shell with the text as the last word. Text that holds a secret (shell_secret) is not in it: the

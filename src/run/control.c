@@ -141,7 +141,7 @@ static void answer_state(struct client *c, const struct strbuf *body)
     json_kv_str(&j, "id", job->plan->facts->run_id);
     json_kv_str(&j, "name", job->plan->spec->name);
     json_kv_str(&j, "dialect", job->plan->spec->dialect);
-    json_kv_str(&j, "phase", job_phase_name(job->phase));
+    json_kv_str(&j, "phase", job_state_name(job));
     json_kv_int(&j, "started", job->created);
     json_kv_str(&j, "run_dir", job->plan->facts->run_dir);
     json_end(&j);
@@ -203,6 +203,10 @@ static void serve_pause(struct client *c, const struct node *head)
         refuse(c, "%s is paused already", job->plan->spec->name);
         return;
     }
+    if (job->phase == JOB_HELD) {
+        refuse(c, "%s has failed and is held: resume or cancel it", job->plan->spec->name);
+        return;
+    }
     post(c, OBS_PAUSE, 0);
     answer_state(c, NULL);
 }
@@ -212,12 +216,43 @@ static void serve_resume(struct client *c, const struct node *head)
     const struct job *job = c->control->host.job;
 
     (void)head;
-    if (!job->pause_wanted || job->cancel_signal) {
-        refuse(c, "%s is not paused", job->plan->spec->name);
+    if (!job_resumable(job)) {
+        refuse(c, "%s is neither paused nor held nor debugged", job->plan->spec->name);
         return;
     }
     post(c, OBS_RESUME, 0);
     answer_state(c, NULL);
+}
+
+static void put_words(struct json *j, const char *key, const char *const *words)
+{
+    json_key(j, key);
+    json_array(j);
+    for (; words && *words; words++)
+        json_str(j, *words);
+    json_end(j);
+}
+
+/* As the run was started with them, whatever its file says today. */
+static void serve_resume_specs(struct client *c, const struct node *head)
+{
+    const struct job_spec *spec = c->control->host.job->plan->spec;
+    auto_strbuf struct strbuf body = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&body);
+
+    (void)head;
+    json_array(&j);
+    for (size_t i = 0; i < spec->n_resume_roles; i++) {
+        const struct debug_role *r = &spec->resume_roles[i];
+        json_object(&j);
+        json_kv_str(&j, "type", r->role);
+        json_kv_bool(&j, "skipInitContainer", r->skip_init);
+        put_words(&j, "command", r->command);
+        put_words(&j, "args", r->args);
+        json_end(&j);
+    }
+    json_end(&j);
+    answer_state(c, &body);
 }
 
 static void serve_signal(struct client *c, const struct node *head)
@@ -267,6 +302,14 @@ static void on_exec(uv_poll_t *poll, int status, int events)
         client_close(c);
 }
 
+/* Can a command run in it? In a job that is held, in every replica that was there. */
+static bool is_host(const struct job *job, uint32_t replica)
+{
+    enum proc_state state = job_replica(job, replica).state;
+
+    return state == PROC_RUNNING || (job->phase == JOB_HELD && state == PROC_ENDED);
+}
+
 static const struct replica *find_replica(struct client *c, const char *name)
 {
     const struct job *job = c->control->host.job;
@@ -277,7 +320,7 @@ static const struct replica *find_replica(struct client *c, const char *name)
         names[i] = plan->replicas[i].name;
         if (strcmp(names[i], name) != 0)
             continue;
-        if (job_replica(job, i).state == PROC_RUNNING)
+        if (is_host(job, i))
             return &plan->replicas[i];
         refuse(c, "%s is not running", name);
         return NULL;
@@ -323,7 +366,7 @@ static const struct {
 } requests[] = {
     {"state", serve_state},   {"show", serve_show},   {"cancel", serve_cancel},
     {"kill", serve_kill},     {"pause", serve_pause}, {"resume", serve_resume},
-    {"signal", serve_signal}, {"exec", serve_exec},
+    {"signal", serve_signal}, {"exec", serve_exec},   {"resume-specs", serve_resume_specs},
 };
 
 static void serve(struct client *c, const char *text, size_t len)

@@ -14,6 +14,8 @@
  *     {…,"request":"cancel"}           the same head. A second one: no more grace
  *     {…,"request":"kill"}               as two of them
  *     {…,"request":"pause"}, "resume"    the same head
+ *     {…,"request":"resume-specs"}       the same head; the body is a list of what is different after a
+ *                                        pause: {"type","skipInitContainer","command":[],"args":[]}
  *     {…,"request":"signal","signal":10} the same head; to every process and rank
  *     {…,"request":"exec","replica":"worker-0","command":"shell text"} with descriptors 0, 1, 2
  *                                        {…,"status": wait status}, when the command has ended; it is

@@ -131,6 +131,9 @@ static void carry_out(struct driver *d, const struct event *ev)
     case EVENT_STOP:
         ops->signal(d->engine, SIGTERM);
         break;
+    case EVENT_HELD:
+        ops->hold(d->engine);
+        break;
     case EVENT_KILL:
         ops->kill(d->engine);
         break;
@@ -267,7 +270,7 @@ static void on_status(uv_timer_t *timer)
         what = "ranks";
     }
     (void)snprintf(text, sizeof(text), "%s: %s, %u of %u %s running, %u ended, %s",
-                   d->plan->spec->name, job_phase_name(d->job->phase), running, total, what, ended,
+                   d->plan->spec->name, job_state_name(d->job), running, total, what, ended,
                    duration_text((clock_real() - d->job->created) / NS_PER_MS, elapsed));
     live_status(d->live, text);
 }
@@ -278,15 +281,16 @@ static void begin(struct driver *d)
 {
     struct events es = {0};
 
-    events_add(&es,
-               &(struct event){.type = EVENT_CREATED, .at = clock_real(), .random = arc4random()});
-    fold(d, &es);
-    events_release(&es);
     for (size_t i = 0; i < N_CAUGHT; i++) {
         (void)uv_signal_init(&d->loop, &d->signals[i]);
         d->signals[i].data = d;
         (void)uv_signal_start(&d->signals[i], on_signal, caught[i]);
     }
+    /* only now: whoever reads that the job waits may end it */
+    events_add(&es,
+               &(struct event){.type = EVENT_CREATED, .at = clock_real(), .random = arc4random()});
+    fold(d, &es);
+    events_release(&es);
     (void)uv_timer_init(&d->loop, &d->wake);
     (void)uv_timer_init(&d->loop, &d->status);
     d->wake.data = d->status.data = d;

@@ -181,9 +181,9 @@ static void on_look(uv_timer_t *timer)
         return;
     bool away = was_away(h, now);
     h->looked = now;
-    if (h->job->phase != JOB_RUNNING || h->job->n_backoff > 0 || away)
-        h->moved = now; /* what waits to be started again does not hang */
-    if (h->job->phase != JOB_RUNNING || h->opts.engine->root <= 0) {
+    if (h->job->phase != JOB_RUNNING || h->job->n_backoff > 0 || h->job->debugging || away)
+        h->moved = now; /* what waits to be started again, or for somebody, does not hang */
+    if (h->job->phase != JOB_RUNNING || h->job->debugging || h->opts.engine->root <= 0) {
         h->had_processes = false;
         return;
     }

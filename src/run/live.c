@@ -280,6 +280,11 @@ static void on_look(uv_timer_t *timer)
     look(lv);
 }
 
+static void on_added(uv_timer_t *timer)
+{
+    pump(timer->data);
+}
+
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
 {
     if (find_source(lv, name))
@@ -291,7 +296,10 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
     GROW(lv->sources, lv->n, lv->cap);
     lv->sources[lv->n++] = s;
     (void)tsearch(s, &lv->by_name, by_name);
-    mark_ready(lv, s); /* it may have begun before we heard of it */
+    /* It may have begun before we heard of it, and been silent since: then nothing else calls. */
+    mark_ready(lv, s);
+    if (lv->has_poll)
+        (void)uv_timer_start(&lv->timer, on_added, 0, 0);
 }
 
 void live_status(struct live *lv, const char *text)

@@ -12,10 +12,16 @@ static void add_wait(ns_t from, ns_t to, struct strbuf *out)
         strbuf_addf(out, " in %s", duration_text((to - from) / NS_PER_MS, text));
 }
 
+static bool was_debugged(const struct job *job)
+{
+    return job->n_past > 0 && job->past[job->n_past - 1].stop == STOP_DEBUG;
+}
+
 static void of_attempt(const struct job *job, const struct event *e, struct strbuf *out)
 {
     if (!e->retry) {
-        strbuf_addf(out, "resumed: attempt %u begins", e->attempt);
+        strbuf_addf(out, "%s: attempt %u begins", was_debugged(job) ? "debugged" : "resumed",
+                    e->attempt);
         return;
     }
     const struct job *before = &job->past[job->n_past - 1];
@@ -39,6 +45,36 @@ static void of_ending(const struct job *job, const struct event *e, struct strbu
     add_wait(e->at, p->restart_at, out);
 }
 
+/* The first replica of each role that waits: a way in for each kind. */
+static void of_debugging(const struct job *job, struct strbuf *out)
+{
+    const struct plan *plan = job->plan;
+    const char *id = plan->facts->run_id, *separator = "";
+
+    strbuf_addstr(out,
+                  "debugging: the replicas are up, their commands are not started; get in with ");
+    for (uint32_t i = 0; i < plan->n_replicas; i++) {
+        const struct replica *r = &plan->replicas[i];
+        if (r->index != 0 || !spec_debugs(plan->spec, r->role))
+            continue;
+        strbuf_addf(out, "%s`muster exec %s %s -- sh`", separator, id, r->name);
+        separator = ", ";
+    }
+    strbuf_addf(out, "; `muster resume %s` starts the job, Ctrl-C ends it", id);
+}
+
+/* The replica that failed, or any. */
+static void of_holding(const struct job *job, struct strbuf *out)
+{
+    struct cause c = job_cause(job);
+    const char *id = job->plan->facts->run_id;
+
+    verdict_held(job, out);
+    strbuf_addf(out,
+                ": `muster exec %s %s -- sh` gets in, `muster resume %s` goes on, Ctrl-C ends it",
+                id, job->plan->replicas[c.replica >= 0 ? c.replica : 0].name, id);
+}
+
 void news_of(const struct job *job, const struct event *e, struct strbuf *out)
 {
     switch (e->type) {
@@ -52,6 +88,13 @@ void news_of(const struct job *job, const struct event *e, struct strbuf *out)
     case EVENT_PAUSED:
         strbuf_addf(out, "paused: nothing of the job runs; `muster resume %s` goes on",
                     job->plan->facts->run_id);
+        break;
+    case EVENT_STARTED:
+        if (job->debugging && job->phase == JOB_RUNNING && job->running_at == e->at)
+            of_debugging(job, out);
+        break;
+    case EVENT_HELD:
+        of_holding(job, out);
         break;
     case EVENT_CREATED:
         if (job->phase == JOB_PAUSED)

@@ -162,6 +162,13 @@ static int start(struct shim *s, struct client *c, struct replica *r, const char
     return 0;
 }
 
+/* env: it was there once, and may be again. */
+static bool takes_commands(const struct shim *s, const struct replica *r)
+{
+    /* without an environment it is still at its init commands */
+    return r->env && (r->waits || r->expects || r->n_main > 0 || s->held);
+}
+
 int command_run(struct shim *s, struct client *c, struct packet *p)
 {
     enum { SSH_FAILED = 255 << 8 }; /* the status ssh has when it could not run the command */
@@ -177,8 +184,7 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
         return 0;
     }
     answer(c, WIRE_AGENT_RAN);
-    /* without an environment it is still at its init commands */
-    if (!r->env || (!r->waits && !r->expects && r->n_main == 0)) {
+    if (!takes_commands(s, r)) {
         dprintf(p->fds[2], "muster-shim: %s is not running\n", r->name);
         answer_exited(c, SSH_FAILED);
     } else if (start(s, c, r, text, forward, p->fds) < 0) {

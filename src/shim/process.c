@@ -17,6 +17,7 @@ struct process {
     struct child child; /* first */
     int pidfd;
     bool is_init; /* of its replica: muster gives it a number as if it were one more process */
+    bool stays; /* its replica waits on when it has ended well */
     struct output *output;
 };
 
@@ -84,6 +85,13 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
     output_detach(s, p->output);
     snprintf(number, sizeof(number), "%u", c->process);
     shim_record(s, at, r->name, p->is_init ? "init" : number, status);
+    if (p->stays && status == 0 && !s->stopping) {
+        r->n_main--;
+        r->waits = r->stayed = true;
+        r->waiting_process = c->process;
+        free(p);
+        return;
+    }
     send_exited(s, c->process, status, at, max_rss, &oom);
     if (--r->n_main == 0)
         replica_condemn(s, r);
@@ -193,6 +201,7 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
     };
     p->pidfd = pidfd;
     p->is_init = rq->flags & SPAWN_INIT;
+    p->stays = rq->flags & SPAWN_STAY;
     shim_watch_end(s, pidfd, pid);
     p->output = output_new(s, TAKE_FD(read_end), rq->log);
     child_add(s, &p->child);

@@ -137,6 +137,15 @@ static void signal_main(struct shim *s, struct scope scope, int sig)
     }
 }
 
+/* Everything is to end. Who waits for the command of a replica that outlived it need not any more. */
+static void stop_staying(struct shim *s)
+{
+    s->stopping = true;
+    for (uint32_t i = 0; i < s->n_replicas; i++)
+        if (s->replicas[i].stayed)
+            process_waiting_ended(s, &s->replicas[i]);
+}
+
 static int handle_signal(struct shim *s, struct wire_reader *r)
 {
     struct scope scope = get_scope(r);
@@ -144,6 +153,8 @@ static int handle_signal(struct shim *s, struct wire_reader *r)
 
     if (!wire_done(r) || sig == 0 || sig >= NSIG)
         return -EPROTO;
+    if (sig == SIGTERM && scope.kind == SCOPE_ALL)
+        stop_staying(s);
     signal_main(s, scope, (int)sig);
     if (scope.kind == SCOPE_ALL)
         ranks_signal(s, NULL, (int)sig);
@@ -188,6 +199,14 @@ static int handle_stop(struct shim *s, struct wire_reader *r)
     return 0;
 }
 
+static int handle_hold(struct shim *s, struct wire_reader *r)
+{
+    if (!wire_done(r))
+        return -EPROTO;
+    s->held = true;
+    return 0;
+}
+
 static int handle_end(struct shim *s, struct wire_reader *r)
 {
     if (!wire_done(r))
@@ -202,7 +221,7 @@ int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
 {
     static int (*const handlers[])(struct shim *, struct wire_reader *) = {
         [WIRE_SETUP] = handle_setup, [WIRE_SPAWN] = process_spawn, [WIRE_SIGNAL] = handle_signal,
-        [WIRE_STOP] = handle_stop,   [WIRE_END] = handle_end,
+        [WIRE_STOP] = handle_stop,   [WIRE_HOLD] = handle_hold,    [WIRE_END] = handle_end,
     };
 
     if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])

@@ -59,6 +59,7 @@ struct replica {
     uint32_t n_main; /* its main processes that live */
     bool waits;      /* it has no process of its own; waiting_process stands for it */
     uint32_t waiting_process;
+    bool stayed;  /* a command of that process ran beside the waiting and has ended */
     bool expects; /* it was opened for a main process that is still to come */
 
     struct replica *next_condemned; /* see replica_condemn() */
@@ -91,6 +92,8 @@ struct shim {
     int ends_fd;         /* an epoll set of main processes: it gives them in the order they ended */
     bool link_wants_out; /* EPOLLOUT is asked for */
     bool is_set_up;
+    bool stopping; /* everything was told to end */
+    bool held;     /* everything has ended, and replicas are kept */
     bool over;     /* the loop ends */
     int exit_code; /* then */
 

@@ -50,6 +50,8 @@ enum wire_type {
     WIRE_STOP,      /* u32 scope, u32 id: SIGKILL for everything inside, main processes, what they
                        left, agents' commands. A waiting replica is EXITED with status 0. */
     WIRE_END,       /* no body: kill what is left, drain, clean up, answer BYE, exit 0 */
+    WIRE_HOLD, /* no body: every replica that was there takes agents' commands again, although its
+                       processes have ended */
 
     /* shim -> muster */
     WIRE_READY = 64, /* u32 version, strs cgroup_dirs (made by the shim, removed by it; muster
@@ -89,9 +91,12 @@ enum wire_type {
 };
 
 enum {
-    SPAWN_STDIN = 1,  /* the process reads the shim's own stdin; else /dev/null */
-    SPAWN_OPEN = 2,   /* only the replica is made, for the process to come; argv is not looked at.
+    SPAWN_STDIN = 1, /* the process reads the shim's own stdin; else /dev/null */
+    SPAWN_OPEN = 2,  /* only the replica is made, for the process to come; argv is not looked at.
                          Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
+    SPAWN_STAY =
+        16, /* the replica only waits, and the command runs beside: if it ends with 0 before
+                         a SIGTERM for all was sent, the replica waits on and nothing is EXITED */
     SPAWN_SCRIPT = 4, /* the last word of argv is WIRE_SCRIPT_PATH: there it reads the script, text
                          that nobody else may see in a list of processes */
     SPAWN_INIT = 8,   /* runs before the replica's own processes and is none of them: it sees the

@@ -204,6 +204,27 @@ static void adjust_workdir(struct adjuster *x)
     }
 }
 
+/* --- --debug ------------------------------------------------------------------------------------ */
+
+/* The file's own debug mode is about every role; naming some makes it about these. */
+static int adjust_debug(struct adjuster *x, struct err *e)
+{
+    const char *const *names = x->adj->debug;
+    size_t n = 0;
+    bool all = false;
+
+    if (!names || !names[0])
+        return 0;
+    for (; names[n]; n++) {
+        all |= !*names[n];
+        if (*names[n] && !role_wanted(x, "debug", names[n], e))
+            return -EINVAL;
+    }
+    x->spec->debug = true;
+    x->spec->debug_only = all ? NULL : names;
+    return 0;
+}
+
 int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjustments *adj,
                 const struct job_spec **ret, struct changes *ret_changes, struct err *e)
 {
@@ -226,6 +247,8 @@ int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjus
     r = adjust_entrypoint(&x, e);
     if (r == 0)
         r = adjust_map(&x, e);
+    if (r == 0)
+        r = adjust_debug(&x, e);
     if (r < 0)
         return r;
     adjust_workdir(&x);

@@ -1,6 +1,6 @@
 /* adjust.h - a job made to fit the machine it is tried on, with every change told.
  *
- * Options of run and explain (--scale, --fit, --nproc, --workdir, --entrypoint, --map) become changes
+ * Options of run and explain (--scale, --fit, --nproc, --workdir, --entrypoint, --map, --debug) become changes
  * of a spec here, after the dialect has lowered it and before it is planned. --set changes the document
  * itself, before it is lowered (doc/edit.h).
  *
@@ -18,6 +18,7 @@ struct adjustments {               /* lists are NULL-terminated, or NULL */
     const char *const *nproc;      /* ROLE=N: processes per replica */
     const char *const *entrypoint; /* ROLE=CMD, or CMD for every role that lacks one */
     const char *const *map;        /* CONTAINER_PATH=HOST_PATH, both absolute; ADDRESS=HOST_PATH */
+    const char *const *debug;      /* ROLE, or "" for every role */
     const char *workdir;           /* absolute, or NULL */
     bool fit;
     int cpus; /* what --fit shrinks to ... */

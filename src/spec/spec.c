@@ -19,6 +19,15 @@ const char *framework_name(enum framework f)
     return names[f];
 }
 
+bool spec_debugs(const struct job_spec *spec, const struct role *role)
+{
+    bool found = spec->debug && !spec->debug_only;
+
+    for (const char *const *name = spec->debug_only; spec->debug && name && *name; name++)
+        found |= strcmp(*name, role->name) == 0;
+    return found;
+}
+
 const struct role *spec_role(const struct job_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->n_roles; i++) {

@@ -213,6 +213,7 @@ struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[]
     bool skip_init;
     const char *const *command; /* NULL if not said */
     const char *const *args;
+    const struct node *at; /* for messages, or NULL */
 };
 
 /* What only OpenPAI's environment needs to know (set for both its dialects). */
@@ -294,6 +295,7 @@ struct job_spec {
     const struct node *debug_at, *pause_at; /* the `enabled` keys, for messages */
     const struct debug_role *debug_roles, *resume_roles;
     size_t n_debug_roles, n_resume_roles;
+    const char *const *debug_only; /* the roles that debug is about, or NULL: every one */
 
     const char *queue;          /* or NULL */
     int32_t priority;           /* -1 = not said */
@@ -303,6 +305,9 @@ struct job_spec {
 };
 
 const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
+
+/* Do the role's processes only wait while the job is debugged? */
+bool spec_debugs(const struct job_spec *spec, const struct role *role);
 
 /* How many port numbers the job needs: roles in file order, replicas by index, requests in order,
  * numbers by index. Whoever leases ports gives them in this order (facts.ports). */

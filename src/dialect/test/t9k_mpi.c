@@ -247,6 +247,8 @@ static void test_findings(void)
         {M1 "  runPolicy: {cleanUpWorkers: all}\n", "W0203@8"},
         {M1 "  runPolicy: {cleanUpWorkers: maybe}\n", "E0107@8"},
         {M1 "  runMode: {debug: {enabled: true, replicaSpecs: [{type: x}]}}\n", "E0209@8"},
+        {M1 "  runMode: {pause: {resumeSpecs: [{type: worker}, {type: worker}]}}\n", "E0210@8"},
+        {M1 "  runMode: {pause: {resumeSpecs: [{type: worker, args: [a]}]}}\n", "W0552@8"},
         {M1 "  scheduler: {t9kScheduler: {priority: 101}}\n", "N0301@8 E0203@8"},
         {M1 "status: {phase: Failed}\n", "N0301@8"},
         {HEAD "  worker:\n    processesPerWorker: 2\n    cmd: [x]\n" M1_TAIL, "E0112@6"},

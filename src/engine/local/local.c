@@ -152,13 +152,21 @@ static void put_environment(struct local *lo, struct strbuf *out, uint32_t proce
 }
 
 /* Text that holds a secret is handed over apart from the words, which anyone can list. */
+static uint32_t spawn_flags(const struct local *lo, const struct process *p, struct start start)
+{
+    bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
+
+    return (reads_stdin ? SPAWN_STDIN : 0) | (process_hides_script(p, start) ? SPAWN_SCRIPT : 0) |
+           (process_beside(p, start) ? SPAWN_STAY : 0);
+}
+
 static const char *const *spawn_words(const struct local *lo, const struct process *p,
                                       struct start start)
 {
     const char *const *words = plan_exec_argv(lo->scratch, lo->plan, p, start);
     size_t n = 0;
 
-    if (!p->shell_secret)
+    if (!process_hides_script(p, start))
         return words;
     while (words[n])
         n++;
@@ -172,7 +180,6 @@ static void spawn(struct local *lo, uint32_t process, struct start start)
 {
     const struct process *p = &lo->plan->processes[process];
     const struct replica *r = &lo->plan->replicas[p->replica];
-    bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
     struct strbuf *out = request_buffer(lo, start.attempt);
     char log[PLAN_LOG_NAME];
 
@@ -182,12 +189,12 @@ static void spawn(struct local *lo, uint32_t process, struct start start)
     lo->scratch = arena_new();
     wire_put_u32(out, process);
     wire_put_u32(out, p->replica);
-    wire_put_u32(out, (reads_stdin ? SPAWN_STDIN : 0) | (p->shell_secret ? SPAWN_SCRIPT : 0));
+    wire_put_u32(out, spawn_flags(lo, p, start));
     wire_put_str(out, plan_workdir(lo->scratch, lo->plan, r));
     wire_put_str(out, plan_log_name(p, start, log));
     wire_put_strs(out, spawn_words(lo, p, start));
     put_environment(lo, out, process, start);
-    if (p->shell_secret)
+    if (process_hides_script(p, start))
         wire_put_str(out, arena_printf(lo->scratch, WIRE_SCRIPT_BEGIN "%s", p->shell_secret));
     wire_frame_end(out, at);
     arena_free(lo->scratch);
@@ -290,6 +297,16 @@ static void local_kill(struct engine *en)
     wire_put_u32(&lo->out, SCOPE_ALL);
     wire_put_u32(&lo->out, 0);
     wire_frame_end(&lo->out, at);
+    flush(lo);
+}
+
+static void local_hold(struct engine *en)
+{
+    struct local *lo = (struct local *)en;
+
+    if (!is_live(lo))
+        return;
+    wire_frame_end(&lo->out, wire_frame_begin(&lo->out, WIRE_HOLD));
     flush(lo);
 }
 
@@ -718,6 +735,7 @@ static const struct engine_ops local_ops = {
     .start = local_start,
     .signal = local_signal,
     .kill = local_kill,
+    .hold = local_hold,
     .clear = local_clear,
     .release = local_release,
     .free = local_free,

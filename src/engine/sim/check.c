@@ -63,11 +63,14 @@ static void check_start(struct sim *s, const struct event *ev)
         sim_break(s, "a paused job starts process %u", p);
     if (s->cancels > 0)
         sim_break(s, "a cancelled job starts process %u", p);
+    for (size_t i = 0; s->job->debugging && i < s->log.n; i++)
+        if (s->log.v[i].type == EVENT_STOP && s->log.v[i].stop == STOP_DEBUG)
+            sim_break(s, "process %u is debugged although that is over", p);
     if (s->job->stop != STOP_NONE || s->job->phase >= JOB_STOPPING)
         sim_break(s, "a job that is being stopped starts process %u", p);
-    if (s->plan->launcher >= 0 && !process_waits(s, p) && !again)
+    if (s->plan->launcher >= 0 && !sim_waits(s, p) && !again)
         for (uint32_t i = 0; i < s->plan->n_processes; i++)
-            if (process_waits(s, i) && s->procs[i].started == 0)
+            if (sim_waits(s, i) && s->procs[i].started == 0)
                 sim_break(s, "process %u starts before worker process %u answers", p, i);
     for (uint32_t i = 0; s->job->gated && !again && i < s->plan->n_replicas; i++)
         if (s->replicas[i] != BEING_LIVE)
@@ -129,7 +132,7 @@ static void check_stop(struct sim *s, const struct event *ev)
         sim_break(s, "stopped for a failure, and nothing failed");
     if (ev->stop == STOP_NOT_READY && s->now < job->begin_at + ms(s->rules->start_timeout_ms))
         sim_break(s, "given up before the start timeout");
-    if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 &&
+    if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 && !job->debugging &&
         job->procs[s->plan->launcher].state != PROC_PENDING)
         sim_break(s, "given up as not ready, and it has started");
     if (ev->stop == STOP_NOT_READY && !job->gated &&
@@ -154,12 +157,15 @@ static void check_kill(struct sim *s, const struct event *ev)
 static void check_ended(struct sim *s)
 {
     const struct job *job = s->job;
-    bool waited = job->phase == JOB_KILLING && s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS);
+    bool waited = (job->phase == JOB_KILLING || job->phase == JOB_HELD) && job->kill_at &&
+                  s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS);
 
+    if (job->debugging && job->stop == STOP_NONE && !job->lost && job->phase != JOB_PAUSED)
+        sim_break(s, "ended, and it is debugged");
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
-        if (is_up(&s->procs[i]) && !process_waits(s, i) && !waited)
+        if (is_up(&s->procs[i]) && !sim_waits(s, i) && !waited)
             sim_break(s, "ended, and process %u lives", i);
-        if (!process_waits(s, i) && s->procs[i].being == BEING_NOT && job->stop == STOP_NONE)
+        if (!sim_waits(s, i) && s->procs[i].being == BEING_NOT && job->stop == STOP_NONE)
             sim_break(s, "ended, and process %u was never started", i);
     }
     for (uint32_t l = 0; l < s->n_mpiruns; l++)
@@ -185,6 +191,26 @@ static void check_attempt(struct sim *s, const struct event *ev)
         sim_break(s, "it is tried again more often than it may be");
     if (s->job->lost) /* of a loss that it has not been told of it knows nothing */
         sim_break(s, "a lost job is tried again");
+}
+
+/* It ends, or is tried again, and nobody has had a look. */
+static void check_not_held(struct sim *s)
+{
+    if (s->rules->hold && s->job->phase != JOB_HELD && s->cancels == 0 && !s->job->lost &&
+        job_cause(s->job).kind != CAUSE_NONE)
+        sim_break(s, "failed, and not held");
+}
+
+static void check_held(struct sim *s)
+{
+    if (!s->rules->hold)
+        sim_break(s, "held, and nobody asked for it");
+    if (s->cancels > 0 || s->job->lost)
+        sim_break(s, "held, and nobody can or wants to look");
+    if (s->job->phase == JOB_HELD)
+        sim_break(s, "held twice");
+    if (job_cause(s->job).kind == CAUSE_NONE)
+        sim_break(s, "held, and nothing failed");
 }
 
 void check_event(struct sim *s, const struct event *ev)
@@ -222,9 +248,18 @@ void check_event(struct sim *s, const struct event *ev)
         break;
     case EVENT_ATTEMPT:
         check_attempt(s, ev);
+        if (ev->retry)
+            check_not_held(s);
+        break;
+    case EVENT_HELD:
+        check_held(s);
+        check_ended(s);
+        break;
+    case EVENT_ENDED:
+        check_not_held(s);
+        check_ended(s);
         break;
     case EVENT_PAUSED:
-    case EVENT_ENDED:
         check_ended(s);
         break;
     default:

@@ -109,7 +109,7 @@ void world_release(struct sim *s);
 void world_happens(struct sim *s, const struct item *item);
 bool world_waits_for_nothing(
     const struct sim *s); /* no command lives that could still end by itself */
-bool process_waits(const struct sim *s, uint32_t process);
+bool sim_waits(const struct sim *s, uint32_t process);
 
 /* tell.c */
 void sim_tell(struct sim *s, const struct observation *o); /* with the story's faults */

@@ -250,14 +250,16 @@ static bool ran_nothing(const struct sim *s, const struct event *launcher)
     return !ranks && launcher->end.code >= 0 && s->plan->facts->program_errno;
 }
 
-/* A pause ends with whatever comes first of a cancel and the loss of the supervisor. */
+/* A pause, and the end of the debugging, end with whatever comes first of a cancel and the loss of the
+ * supervisor. */
 static enum stop_reason after_pause(const struct sim *s, enum stop_reason why)
 {
     size_t from = attempt_from(s);
     enum event_type first = s->log.v[from].type;
     bool paused = first == EVENT_PAUSED || (from == 0 && s->plan->spec->pause && !s->job->begun);
 
-    if (why != STOP_PAUSE && !(paused && (why == STOP_NONE || why == STOP_LOST)))
+    if (why != STOP_PAUSE && why != STOP_DEBUG &&
+        !(paused && (why == STOP_NONE || why == STOP_LOST)))
         return why;
     for (size_t i = from; i < s->log.n; i++) {
         if (s->log.v[i].type == EVENT_CANCEL)

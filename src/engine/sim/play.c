@@ -19,6 +19,7 @@ enum {
     MAX_CRASHES = 40,
     MAX_ROUNDS = 4, /* of deciding at one time */
     MAX_EVENTS = 100000,
+    AGAIN_MS = 60000,  /* between two times that somebody lets it go on */
     SLACK_MS = 300000, /* for reports that come late, after the last cancel */
 };
 
@@ -228,6 +229,8 @@ static void carry_out(struct sim *s, const struct event *ev)
         ops->start(&s->engine, ev->process, job_start(s->job, ev->process));
     else if (ev->type == EVENT_ATTEMPT || ev->type == EVENT_PAUSED)
         ops->clear(&s->engine);
+    else if (ev->type == EVENT_HELD)
+        ops->hold(&s->engine);
     else if (ev->type == EVENT_STOP)
         ops->signal(&s->engine, SIGTERM);
     else if (ev->type == EVENT_KILL)
@@ -345,7 +348,8 @@ static bool may_wait(const struct sim *s)
     const struct job *job = s->job;
 
     return s->down || s->story->faults.crash > 0 || job->phase == JOB_PAUSED ||
-           job->n_backoff > 0 || s->now <= job->begin_at || s->plan->spec->retry.max < 0;
+           job->phase == JOB_HELD || job->debugging || job->n_backoff > 0 ||
+           s->now <= job->begin_at || s->plan->spec->retry.max < 0;
 }
 
 static void story_ends(struct sim *s)
@@ -377,6 +381,8 @@ static void happens(struct sim *s, const struct item *item)
     case ITEM_PAUSE:
     case ITEM_RESUME:
         ask_pause(s, item->kind == ITEM_PAUSE);
+        if (item->kind == ITEM_RESUME && !s->down && (s->rules->hold || s->plan->spec->debug))
+            sim_push(s, AGAIN_MS, *item); /* what it waits for next may be that again */
         break;
     case ITEM_HANG:
         if (!s->down)

@@ -108,6 +108,10 @@ static const char *scalars_differ(const struct job *a, const struct job *b)
     DIFFERS(launch_base);
     DIFFERS(pause_wanted);
     DIFFERS(paused_at);
+    DIFFERS(debugging);
+    DIFFERS(debug_over);
+    DIFFERS(held_at);
+    DIFFERS(hold_over);
     DIFFERS(deadline_from);
     DIFFERS(random);
     DIFFERS(n_past);

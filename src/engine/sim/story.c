@@ -114,6 +114,10 @@ static void add_policies(struct maker *m)
     if (rng_chance(&m->rng, 100))
         m->spec->deadline_s = 1 + rng_below(&m->rng, 15);
     m->spec->pause = rng_chance(&m->rng, 20);
+    m->spec->debug = rng_chance(&m->rng, 100);
+    bool all = rng_chance(&m->rng, 500);
+    for (uint32_t i = 0; m->spec->debug && i < m->plan->n_processes; i++)
+        m->processes[i].debug = all || m->replicas[m->processes[i].replica].role == m->roles;
     for (size_t k = 0; k < m->spec->n_roles && rng_chance(&m->rng, 300); k++) {
         m->roles[k].restart = restarts[rng_below(&m->rng, 5)];
         m->roles[k].restart_limit = (int32_t)rng_between(&m->rng, -1, 3);
@@ -273,7 +277,7 @@ static struct sim_faults some_faults(struct maker *m)
     return f;
 }
 
-static void make_story(struct maker *m, struct sim_story *story)
+static void make_story(struct maker *m, bool hold, struct sim_story *story)
 {
     static const uint32_t bads[] = {0, 100, 400};
     uint32_t bad = bads[rng_below(&m->rng, 3)];
@@ -318,7 +322,8 @@ static void make_story(struct maker *m, struct sim_story *story)
         story->cancel_ms[1] = story->cancel_ms[0] + 100 * (int64_t)rng_below(&m->rng, 100);
     if (rng_chance(&m->rng, 200))
         story->pause_ms = 100 * (int64_t)rng_below(&m->rng, 200);
-    if ((story->pause_ms >= 0 || m->spec->pause) && rng_chance(&m->rng, 800))
+    if ((story->pause_ms >= 0 || m->spec->pause || m->spec->debug || hold) &&
+        rng_chance(&m->rng, 800))
         story->resume_ms = story->pause_ms + 100 * (int64_t)rng_between(&m->rng, 1, 200);
     if (rng_chance(&m->rng, 50))
         story->lost_ms = 100 * (int64_t)rng_below(&m->rng, 200);
@@ -342,6 +347,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
         .start_timeout_ms = rng_chance(&m.rng, 500) ? 600000 : 1000,
         .recovery_timeout_ms = rng_chance(&m.rng, 500) ? 60000 : 2000,
         .trust_launcher = rng_chance(&m.rng, 200),
+        .hold = rng_chance(&m.rng, 100),
     };
-    make_story(&m, &ret->story);
+    make_story(&m, ret->rules.hold, &ret->story);
 }

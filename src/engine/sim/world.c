@@ -14,11 +14,9 @@
 
 enum { MPIRUN_MS = 100, AGAIN_MS = 50, MPIRUN_KILLS_MS = 5000, OPENING_MS = 1 };
 
-bool process_waits(const struct sim *s, uint32_t process)
+bool sim_waits(const struct sim *s, uint32_t process)
 {
-    const struct process *p = &s->plan->processes[process];
-
-    return !p->argv && !p->shell;
+    return job_waits(s->job, process);
 }
 
 static bool lives(const struct thing *t)
@@ -219,6 +217,8 @@ static void process_up(struct sim *s, uint32_t id, uint32_t instance)
     t->being = BEING_LIVE;
     t->started = s->now;
     sim_tell_process(s, id, false);
+    if (s->job->debugging && sim_waits(s, id))
+        return; /* it only waits */
     if ((int32_t)id == s->plan->launcher && s->story->n_mpiruns > 0)
         sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN});
     else
@@ -281,7 +281,7 @@ static void lose(struct sim *s)
 static void output(struct sim *s)
 {
     for (uint32_t i = 0; i < s->plan->n_processes; i++)
-        if (s->procs[i].being == BEING_LIVE && !process_waits(s, i)) {
+        if (s->procs[i].being == BEING_LIVE && !sim_waits(s, i)) {
             if (!s->down)
                 job_activity(s->job, s->now);
             sim_push(s, s->story->output_ms, (struct item){.kind = ITEM_OUTPUT});
@@ -344,7 +344,7 @@ bool world_waits_for_nothing(const struct sim *s)
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
         bool hangs = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0 &&
                      s->mpiruns[s->n_mpiruns - 1].over;
-        if (!process_waits(s, i) && lives(&s->procs[i]) && !hangs)
+        if (!sim_waits(s, i) && lives(&s->procs[i]) && !hangs)
             return false;
     }
     return true;
@@ -399,7 +399,7 @@ static void world_signal(struct engine *en, int sig)
 
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
         struct thing *t = &s->procs[i];
-        if (!lives(t) || process_waits(s, i) || t->told_to_end)
+        if (!lives(t) || sim_waits(s, i) || t->told_to_end)
             continue;
         t->told_to_end = true;
         if (t->being == BEING_LIVE)
@@ -442,6 +442,12 @@ static void clear(struct engine *en)
     s->epoch++;
 }
 
+/* What there is stays. */
+static void world_hold(struct engine *en)
+{
+    (void)en;
+}
+
 static void world_end(struct engine *en)
 {
     struct sim *s = (struct sim *)en;
@@ -460,6 +466,7 @@ static const struct engine_ops world_ops = {
     .start = world_start,
     .signal = world_signal,
     .kill = world_kill,
+    .hold = world_hold,
     .clear = clear,
     .release = world_end,
     .free = world_free,

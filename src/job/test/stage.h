@@ -35,7 +35,7 @@ struct stage {
     struct events all; /* everything that was applied */
     char
         decisions[256]; /* letters: o open, s start, r restart, T stop, K kill, A attempt, P paused,
-                            E end */
+                            H held, E end */
 };
 
 static const char *const stage_argv[] = {"./train", NULL};
@@ -99,8 +99,9 @@ static void stage_cast(struct stage *st, const char *cast, const char *dialect)
 static void stage_apply(struct stage *st, const struct events *es)
 {
     static const char letter[] = {
-        [EVENT_OPEN] = 'o',  [EVENT_START] = 's',   [EVENT_STOP] = 'T',    [EVENT_KILL] = 'K',
-        [EVENT_ENDED] = 'E', [EVENT_RESTART] = 'r', [EVENT_ATTEMPT] = 'A', [EVENT_PAUSED] = 'P'};
+        [EVENT_OPEN] = 'o',    [EVENT_START] = 's',  [EVENT_STOP] = 'T',
+        [EVENT_KILL] = 'K',    [EVENT_ENDED] = 'E',  [EVENT_RESTART] = 'r',
+        [EVENT_ATTEMPT] = 'A', [EVENT_PAUSED] = 'P', [EVENT_HELD] = 'H'};
 
     for (size_t i = 0; i < es->n; i++) {
         size_t n = strlen(st->decisions), t = es->v[i].type;

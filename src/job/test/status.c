@@ -220,6 +220,18 @@ static void test_t9k(void)
     stage_play(&st, "up@8 up@9");
     part(&st, status_t9k, "{\"phase\":\"Running\"", "4.29: and Running again");
     part(&st, status_t9k, "{\"type\":\"Paused\",\"status\":\"False\"", "4.28: no longer paused");
+    stage_play(&st, "lost@10");
+    part(&st, status_t9k, "{\"phase\":\"Unknown\"", "4.29: Unknown, when nobody saw its end");
+    part(&st, status_t9k, "\"unknown\":3", "4.33: nor that of its pods");
+    stage_free(&st);
+
+    begin_mpi(&st);
+    launcher_starts(&st);
+    st.job->rules.hold = true;
+    stage_play(&st, "launcher-0=1@5");
+    part(&st, status_t9k, "{\"phase\":\"Running\"", "hold: T9k's phase");
+    part(&st, status_t9k, "{\"type\":\"Running\",\"status\":\"False\",\"reason\":\"Held\"",
+         "hold: T9k's condition");
     stage_free(&st);
 
     begin_mpi(&st);

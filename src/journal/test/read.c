@@ -68,6 +68,7 @@ static const struct event samples[] = {
     {.type = EVENT_PAUSE},
     {.type = EVENT_PAUSED},
     {.type = EVENT_RESUME},
+    {.type = EVENT_HELD},
     {.type = EVENT_HUNG, .text = "worker-0 waits for worker-1"},
     {.type = EVENT_STOP, .stop = STOP_HANG, .stop_replica = -1},
 };

@@ -134,10 +134,10 @@ static void test_starts(void)
         struct start start;
         const char *want;
     } names[] = {
-        {{1, 1, false}, "launcher-0.log"},
-        {{2, 1, false}, "launcher-0.attempt-2.log"},
-        {{1, 3, false}, "launcher-0.restart-2.log"},
-        {{4, 2, true}, "launcher-0.attempt-4.restart-1.log"},
+        {{.attempt = 1, .instance = 1}, "launcher-0.log"},
+        {{.attempt = 2, .instance = 1}, "launcher-0.attempt-2.log"},
+        {{.attempt = 1, .instance = 3}, "launcher-0.restart-2.log"},
+        {{.attempt = 4, .instance = 2, .resumed = true}, "launcher-0.attempt-4.restart-1.log"},
     };
     const struct start later = {.attempt = 2, .instance = 1, .resumed = true};
     const struct start retried = {.attempt = 2, .instance = 1};
@@ -161,7 +161,71 @@ static void test_starts(void)
     ok(!argv[3], "4.26: and no more");
     argv = plan_exec_argv(s.arena, plan, &plan->processes[0], retried);
     ok(strcmp(argv[0], "resume") != 0, "4.26: not after a failure");
-    ok(!plan_exec_argv(s.arena, plan, &plan->processes[1], later), "4.26: workers only wait");
+    argv = plan_exec_argv(s.arena, plan, &plan->processes[1], later);
+    is_str(argv[0], "resume", "4.26: a worker's runs beside its waiting");
+    ok(process_waits(&plan->processes[1], later), "4.26: which it does all the same");
+    is_str(plan_log_name(&plan->processes[1], later, log), "worker-0.attempt-2.log",
+           "4.26: and has a log");
+    ok(!plan_exec_argv(s.arena, plan, &plan->processes[1], retried),
+       "4.26: not after a failure either");
+    is_str(plan_log_name(&plan->processes[1], retried, log), "", "4.26: then it writes nothing");
+    arena_free(s.arena);
+}
+
+/* Who is debugged waits, with the command that the file has for that beside it. */
+static void test_debug(void)
+{
+    static const char *const notebook[] = {"jupyter", "$(MUSTER_ROLE)", NULL};
+    const char *const *const idle[] = {
+        (const char *const[]){"sleep", "inf", NULL},
+        (const char *const[]){"/bin/sleep", "infinity", NULL},
+        (const char *const[]){"/usr/sbin/sshd", "-D", NULL},
+        (const char *const[]){"tail", "-f", "/dev/null", NULL},
+    };
+    const char *const *const busy[] = {
+        (const char *const[]){"sleep", "5", NULL},
+        (const char *const[]){"sleep", "inf", "1", NULL},
+        (const char *const[]){"tail", "-f", NULL},
+        (const char *const[]){"sleep", NULL},
+    };
+    static const char *const workers[] = {"worker", NULL};
+    struct debug_role mode = {.role = "launcher", .command = notebook};
+    const struct start start = {.attempt = 1, .instance = 1, .debug = true};
+    const struct start over = {.attempt = 2, .instance = 1};
+    char log[PLAN_LOG_NAME];
+    struct seed s;
+
+    seed_init(&s);
+    s.spec.debug = true;
+    const struct plan *plan = seed_plan(&s);
+    const struct process *launcher = &plan->processes[0], *worker = &plan->processes[1];
+    ok(process_waits(launcher, start) && process_waits(worker, start), "4.23: all of them wait");
+    ok(!plan_exec_argv(s.arena, plan, launcher, start), "4.24: the launcher's default is to wait");
+    is_str(plan_log_name(launcher, start, log), "", "4.24: without a log");
+    ok(!process_waits(launcher, over), "4.23: when the debugging is over, it runs mpirun");
+    is_str(plan_exec_argv(s.arena, plan, launcher, over)[0], "/usr/local/bin/mpirun", "4.23: so");
+
+    s.spec.debug_roles = &mode;
+    s.spec.n_debug_roles = 1;
+    plan = seed_plan(&s);
+    const char *const *argv = plan_exec_argv(s.arena, plan, &plan->processes[0], start);
+    is_str(argv[0], "jupyter", "4.24: replicaSpecs: a command for the launcher");
+    is_str(argv[1], "launcher", "4.24: with its variables");
+    is_str(plan_log_name(&plan->processes[0], start, log), "launcher-0.log", "4.24: and its log");
+    for (size_t i = 0; i < ARRAY_SIZE(idle); i++) {
+        mode.command = idle[i];
+        plan = seed_plan(&s);
+        ok(!plan_exec_argv(s.arena, plan, &plan->processes[0], start),
+           "4.24: %s %s is what a replica does anyway", idle[i][0], idle[i][1]);
+        mode.command = busy[i];
+        plan = seed_plan(&s);
+        ok(plan_exec_argv(s.arena, plan, &plan->processes[0], start), "4.24: another %s is not",
+           busy[i][0]);
+    }
+
+    s.spec.debug_only = workers;
+    plan = seed_plan(&s);
+    ok(!process_waits(&plan->processes[0], start), "--debug=worker: the launcher does not wait");
     arena_free(s.arena);
 }
 
@@ -172,5 +236,6 @@ int main(void)
     test_argv_secret();
     test_hosts();
     test_starts();
+    test_debug();
     return tap_done();
 }

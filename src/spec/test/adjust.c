@@ -478,6 +478,25 @@ static void test_refused(void)
     has(adjusted(&spec, ADJ(.nproc = LIST("worker=9999"))), "from 1 to 4096", "--nproc too");
 }
 
+static void test_debug(void)
+{
+    const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "mpirun t"),
+                                 role_of("worker", ROLE_HOST, 4, 4, NULL)};
+    const struct job_spec spec = job_of(roles, 2);
+    const struct job_spec *made;
+    struct changes changes;
+    struct err e;
+
+    is_int(spec_adjust(a, &spec, ADJ(.debug = LIST("worker")), &made, &changes, &e), 0,
+           "--debug=ROLE");
+    ok(spec_debugs(made, &made->roles[1]) && !spec_debugs(made, &made->roles[0]), "that role");
+    is_int(spec_adjust(a, &spec, ADJ(.debug = LIST("worker", "")), &made, &changes, &e), 0,
+           "--debug");
+    ok(spec_debugs(made, &made->roles[1]) && spec_debugs(made, &made->roles[0]), "every role");
+    ok(!spec_debugs(&spec, &spec.roles[0]), "without it, none");
+    has(adjusted(&spec, ADJ(.debug = LIST("wroker"))), "did you mean \"worker\"", "4.23: a slip");
+}
+
 int main(void)
 {
     a = arena_new();
@@ -496,6 +515,7 @@ int main(void)
     test_map();
     test_azureml();
     test_refused();
+    test_debug();
     arena_free(a);
     return tap_done();
 }
