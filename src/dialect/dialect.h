@@ -36,7 +36,8 @@ struct dialect {
                           const struct node *root, struct diags *ds, struct job_spec **ret);
 };
 
-extern const struct dialect kubeflow_mpi_v1alpha1;
+extern const struct dialect kubeflow_mpi_v1alpha1, kubeflow_mpi_v1alpha2;
+extern const struct dialect kubeflow_mpi_v1, kubeflow_mpi_v2beta1;
 extern const struct dialect kubeflow_pytorch, kubeflow_tf;
 extern const struct dialect t9k_mpi;
 extern const struct dialect openpai_v1, openpai_v2;

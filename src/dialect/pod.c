@@ -127,8 +127,8 @@ static void fill_resources(const struct binder *b, const struct pod_volumes *vs,
     read_amounts(b, "limits", c->resources ? c->resources->limits : NULL, &limits);
     read_amounts(b, "requests", c->resources ? c->resources->requests : NULL, &requests);
     if (limits.gpu_at && requests.gpu_at && limits.gpu != requests.gpu)
-        diag_at(b->ds, limits.gpu_at, "E0205", NULL,
-                "limits ask for %lld GPUs and requests for %lld; they must be equal",
+        diag_at(b->ds, limits.gpu_at, limits.gpu < requests.gpu ? "E0205" : "W0313", NULL,
+                "limits ask for %lld GPUs and requests for %lld; a cluster wants them equal",
                 (long long)limits.gpu, (long long)requests.gpu);
     res->cpu_limit_milli = limits.cpu;
     res->cpu_limit_at = limits.cpu_at;

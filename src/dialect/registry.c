@@ -14,6 +14,9 @@
 const struct dialect *const dialects[] = {
     &t9k_mpi,
     &kubeflow_mpi_v1alpha1,
+    &kubeflow_mpi_v1alpha2,
+    &kubeflow_mpi_v1,
+    &kubeflow_mpi_v2beta1,
     &kubeflow_pytorch,
     &kubeflow_tf,
     &muster_v1,

@@ -174,6 +174,34 @@ static const struct phrase {
      "write \\\\ for a backslash, or use single quotes"},
 };
 
+/* The character at a place, in characters as columns are; 0 if there is none. */
+static char char_at(const struct doc *doc, struct pos at)
+{
+    const char *p = doc->source, *end = p + doc->source_len;
+
+    for (uint32_t n = 1; p && n < at.line; n++) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : NULL;
+    }
+    for (uint32_t n = 1; p && p < end && *p != '\n'; p++) {
+        if (((unsigned char)*p & 0xc0) == 0x80) /* inside a character */
+            continue;
+        if (n++ == at.column)
+            return *p;
+    }
+    return 0;
+}
+
+/* ["say "hi""]: what follows a closing quote at once shows that the quote was not meant to close. */
+static bool closed_too_early(const struct doc *doc, const struct yaml_problem *p)
+{
+    static const char start[] = "did not find expected ','";
+    struct pos before = {p->at.line, p->at.column - 1};
+
+    return strncmp(p->problem, start, strlen(start)) == 0 && p->at.column > 1 &&
+           char_at(doc, before) == '"';
+}
+
 void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, struct diags *ds)
 {
     struct pos at = p->at.line ? p->at : p->context_at;
@@ -182,6 +210,12 @@ void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, str
 
     if (cause) {
         diag_pos(ds, at, "", "E0001", cause->hint, "%s", cause->message);
+        return;
+    }
+    if (closed_too_early(doc, p)) {
+        at.column--;
+        diag_pos(ds, at, "", "E0001", "write \\\" for a quote inside, or use single quotes",
+                 "this quote ends the text, and more of it follows");
         return;
     }
     if (!at.line)

@@ -149,8 +149,9 @@ struct role {
     enum role_kind kind;
     int32_t replicas;
     enum slots_kind slots_kind;
-    int32_t slots;  /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
-    bool own_slots; /* its command, run once, starts them (torchrun) */
+    int32_t slots;    /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
+    bool hosts_ranks; /* a launcher that is a host of ranks too, the first one */
+    bool own_slots;   /* its command, run once, starts them (torchrun) */
 
     /* Exactly one of argv and shell, or none (ROLE_HOST; the image's entry point). */
     const char *const *argv;  /* NULL-terminated */
@@ -265,6 +266,8 @@ struct job_spec {
     const struct role *roles;
     size_t n_roles;
     const struct mpi_spec *mpi; /* the mpirun line to compose; NULL: commands call it themselves */
+    const char
+        *implementation; /* the MPI an MPIJob asks for: "OpenMPI", "Intel", "MPICH"; or NULL */
     const struct pai_spec *pai; /* or NULL */
 
     const struct job_value *values; /* what commands may name; Azure ML only */

@@ -1,0 +1,307 @@
+/* kubeflow_mpi.c - lowers Kubeflow's MPIJob from v1alpha2 on into the job model.
+ *
+ * A launcher with a command of its own, and workers that only wait for its mpirun. The versions
+ * differ in where policies stand, in what their operators demand, and in what the launcher is: a Job
+ * of Kubernetes, which starts it again as often as backoffLimit says, or in v1 a bare Pod.
+ *
+ * Not here: v1alpha1, which has one template for both roles (kubeflow_mpi_v1alpha1.c). */
+#include <string.h>
+
+#include "dialect/dialect.h"
+#include "dialect/kubeflow_mpi.h"
+
+struct version {
+    const struct dialect *dialect;
+    const char *api;
+    const struct bind_table *table;
+    const char *manager;
+    unsigned restarts;    /* bits of the restart policies that the operator takes */
+    bool launcher_is_pod; /* else a Job */
+    bool needs_worker;    /* its operator does not survive a job without any */
+    bool is_service;      /* the job's name becomes a Service's */
+    struct {
+        const char *key;
+        const char *words[3];
+    } implementation; /* how it spells those of `implementations` */
+};
+
+static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH"};
+
+struct lowering {
+    struct binder b;
+    const struct version *version;
+    const struct mpi_spec_v *in;
+    struct job_spec *out;
+};
+
+/* --- what is missing ------------------------------------------------------------------------ */
+
+static void report_no_replicas(struct lowering *l)
+{
+    bool old = node_key(l->in->at, "template") || node_key(l->in->at, "gpus") ||
+               node_key(l->in->at, "processingUnits");
+
+    bind_missing(&l->b, l->in->at, "spec", "mpiReplicaSpecs",
+                 old ? "this is the body of a v1alpha1 job: write apiVersion " KUBEFLOW_V1ALPHA1
+                     : NULL);
+}
+
+/* A worker that is there counts its replicas; what operators fill in for them is none. */
+static bool check_worker_count(struct lowering *l, const struct kubeflow_replica *r)
+{
+    if (node_absent(r->at, "replicas"))
+        bind_missing(&l->b, r->at, "Worker", "replicas", NULL);
+    else if (r->replicas == 0)
+        diag_at(&*l->b.ds, node_get(r->at, "replicas"), "E0203",
+                "remove Worker if the launcher is to work alone",
+                "`replicas` of Worker must be at least 1");
+    return r->replicas > 0;
+}
+
+static void check_launcher_count(struct lowering *l, const struct kubeflow_replica *r)
+{
+    if (!node_absent(r->at, "replicas") && r->replicas >= 0 && r->replicas != 1)
+        diag_at(l->b.ds, node_get(r->at, "replicas"), "E0203", NULL,
+                "there is exactly one launcher, not %d", r->replicas);
+}
+
+/* --- roles ---------------------------------------------------------------------------------- */
+
+static struct pod_files *files(struct lowering *l, const char *suffix)
+{
+    struct pod_files *f = ARENA_NEW(l->b.a, struct pod_files);
+
+    *f = (struct pod_files){
+        .name = arena_printf(l->b.a, "%s-%s", l->out->name ? l->out->name : "", suffix),
+        .optional = true, /* what needs them needs a cluster */
+    };
+    return f;
+}
+
+/* The volumes that the operator adds to each pod, under the names it gives them. */
+static const struct pod_volume *operator_volumes(struct lowering *l, size_t *ret_n)
+{
+    static const struct pod_empty_dir empty;
+    struct pod_volume *v = ARENA_ARRAY(l->b.a, struct pod_volume, 3);
+
+    v[0] = (struct pod_volume){.name = "mpi-job-config", .config_map = files(l, "config")};
+    v[1] = (struct pod_volume){.name = "ssh-auth", .secret = files(l, "ssh")};
+    v[2] = (struct pod_volume){.name = "mpi-job-kubectl", .empty_dir = &empty};
+    *ret_n = 3;
+    return v;
+}
+
+static void fill_role(struct lowering *l, const struct kubeflow_replica *r,
+                      const struct pod_container *c, struct role *role)
+{
+    size_t n;
+    const struct pod_volume *given = operator_volumes(l, &n);
+
+    pod_fill_role_given(&l->b, r->template_, c, given, n, role);
+    pod_note_unused(&l->b, r->template_, c);
+}
+
+/* A Job starts its pod again whatever the pod's own policy is, six times unless the file says
+ * otherwise. Nobody who tries a file here waits for that: only what the file says is done. */
+static void lower_restart(struct lowering *l, const struct kubeflow_replica *r,
+                          struct role *launcher)
+{
+    const struct job_spec *out = l->out;
+
+    kubeflow_lower_restart(&l->b, r, l->version->restarts, launcher);
+    if (!l->version->launcher_is_pod) {
+        launcher->restart = RESTART_ON_FAILURE;
+        launcher->restart_limit = out->has_restart_budget ? out->restart_budget : 0;
+        return;
+    }
+    if (launcher->restart == RESTART_EXIT_CODE) {
+        diag_at(l->b.ds, node_get(r->at, "restartPolicy"), "W0311", "write OnFailure or Never",
+                "an MPIJob has no restarts by exit code: this is taken as Never");
+        launcher->restart = RESTART_NEVER;
+    }
+    if (launcher->restart == RESTART_NEVER && out->has_restart_budget && out->restart_budget > 0)
+        diag_at(l->b.ds, node_label(node_get(l->in->policy->at, "backoffLimit")), "W0312",
+                "write `restartPolicy: OnFailure` in Launcher",
+                "`backoffLimit` has no effect: the launcher is never started again");
+}
+
+static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r, bool alone,
+                           struct role *launcher)
+{
+    const struct pod_container *c = kubeflow_container(&l->b, r, NULL);
+
+    launcher->kind = ROLE_LAUNCHER;
+    launcher->hosts_ranks = l->in->launcher_is_worker;
+    if (alone || launcher->hosts_ranks)
+        launcher->slots = l->in->slots;
+    check_launcher_count(l, r);
+    lower_restart(l, r, launcher);
+    if (!c)
+        return;
+    fill_role(l, r, c, launcher);
+    kubeflow_lower_command(l->b.a, c, launcher);
+    l->out->container = c->name;
+}
+
+static void lower_worker(struct lowering *l, const struct kubeflow_replica *r, struct role *worker)
+{
+    const struct pod_container *c = kubeflow_container(&l->b, r, l->in->main_container);
+
+    worker->kind = ROLE_HOST;
+    worker->replicas = r->replicas;
+    worker->replicas_at = node_get(r->at, "replicas");
+    worker->slots = l->in->slots;
+    kubeflow_lower_restart(&l->b, r, l->version->restarts, worker);
+    if (!c)
+        return;
+    fill_role(l, r, c, worker);
+    if (c->command || c->args)
+        diag_at(l->b.ds, node_key(c->at, c->command ? "command" : "args"), "N0302", NULL,
+                "a worker's command is not run: mpirun reaches it without a daemon");
+}
+
+static void lower_roles(struct lowering *l)
+{
+    const struct kubeflow_replicas *in = l->in->replicas;
+    const struct kubeflow_replica *worker = in->of[KUBEFLOW_WORKER];
+    enum kubeflow_type order[KUBEFLOW_TYPES];
+    size_t n = kubeflow_order(&l->b, in, order);
+    struct role *roles = ARENA_ARRAY(l->b.a, struct role, n);
+
+    if (node_absent(in->at, "Launcher"))
+        bind_missing(&l->b, in->at, "mpiReplicaSpecs", "Launcher", NULL);
+    if (l->version->needs_worker && node_absent(in->at, "Worker"))
+        bind_missing(&l->b, in->at, "mpiReplicaSpecs", "Worker", NULL);
+    if (worker)
+        check_worker_count(l, worker);
+    for (size_t i = 0; i < n; i++) {
+        struct role *role = &roles[i];
+
+        *role = (struct role){.name = kubeflow_roles[order[i]],
+                              .replicas = 1,
+                              .slots_kind = SLOTS_NUMBER,
+                              .slots = 1,
+                              .res = RESOURCES_UNSET,
+                              .grace_s = -1};
+        if (order[i] == KUBEFLOW_LAUNCHER)
+            lower_launcher(l, in->of[order[i]], !worker, role);
+        else
+            lower_worker(l, in->of[order[i]], role);
+    }
+    l->out->roles = roles;
+    l->out->n_roles = n;
+}
+
+/* --- the rest of spec ----------------------------------------------------------------------- */
+
+static void lower_policies(struct lowering *l)
+{
+    struct kubeflow_run_policy old = l->in->old;
+
+    old.at = l->in->at;
+    if (l->version->launcher_is_pod) /* its table has no rows for the numbers, which are 0 then */
+        old.ttl = old.deadline = old.backoff_limit = -1;
+    kubeflow_lower_policies(&l->b, l->in->policy,
+                            l->version->table == &mpi_v2beta1_table ? NULL : &old,
+                            l->version->manager, l->out);
+}
+
+static void lower_implementation(struct lowering *l)
+{
+    const char *said = l->in->implementation;
+    const char *key = l->version->implementation.key;
+    const char *const *words = l->version->implementation.words;
+
+    l->out->implementation = implementations[0];
+    if (!said || !*said)
+        return;
+    bind_word(&l->b, node_get(l->in->at, key), key, said, words, ARRAY_SIZE(implementations));
+    for (size_t i = 0; i < ARRAY_SIZE(implementations); i++) {
+        if (strcmp(said, words[i]) == 0)
+            l->out->implementation = implementations[i];
+    }
+}
+
+static void lower_spec(struct lowering *l)
+{
+    static const char *const creations[] = {"AtStartup", "WaitForWorkersReady"};
+
+    lower_policies(l);
+    lower_implementation(l);
+    if (l->in->creation)
+        bind_word(&l->b, node_get(l->in->at, "launcherCreationPolicy"), "launcherCreationPolicy",
+                  l->in->creation, creations, ARRAY_SIZE(creations));
+    if (l->in->replicas)
+        lower_roles(l);
+    else if (node_absent(l->in->at, "mpiReplicaSpecs"))
+        report_no_replicas(l);
+}
+
+/* --- the document --------------------------------------------------------------------------- */
+
+static bool detect(const struct node *root, const char *version)
+{
+    const struct node *api = node_get(root, "apiVersion"), *kind = node_get(root, "kind");
+
+    return api && api->type == NODE_STRING && strcmp(api->text, version) == 0 && kind &&
+           kind->type == NODE_STRING && strcmp(kind->text, "MPIJob") == 0;
+}
+
+static enum verdict lower(const struct version *version, struct arena *a, const struct doc *doc,
+                          const struct node *root, struct diags *ds, struct job_spec **ret)
+{
+    struct lowering l = {.b = {.a = a, .ds = ds, .root = version->table}, .version = version};
+    size_t before = ds->n_errors;
+    const struct mpi_job *job = bind_map(&l.b, version->table, root);
+
+    *ret = NULL;
+    if (!job)
+        return VERDICT_ACCEPT;
+    l.out = ARENA_NEW(a, struct job_spec);
+    *l.out = (struct job_spec){.dialect = version->dialect->id,
+                               .framework = FRAMEWORK_MPI,
+                               .file = doc->file,
+                               .priority = -1,
+                               .root_at = root};
+    if (job->metadata)
+        kube_lower_metadata(&l.b, job->metadata, l.out);
+    l.in = job->spec;
+    if (l.in)
+        lower_spec(&l);
+    if (l.out->name && version->is_service)
+        kubeflow_check_name(&l.b, l.out);
+    if (l.out->name && l.in)
+        spec_validate(l.out, ds);
+    if (ds->n_errors == before && l.out->name && l.in)
+        *ret = l.out;
+    return VERDICT_ACCEPT;
+}
+
+#define DIALECT(name, id_text, api_text, ...)                                                      \
+    static const struct version name##_version = {                                                 \
+        .dialect = &kubeflow_##name, .api = (api_text), __VA_ARGS__};                              \
+    static bool detect_##name(const struct node *root)                                             \
+    {                                                                                              \
+        return detect(root, api_text);                                                             \
+    }                                                                                              \
+    static enum verdict lower_##name(struct arena *a, const struct read_options *opts,             \
+                                     const struct doc *doc, const struct node *root,               \
+                                     struct diags *ds, struct job_spec **ret)                      \
+    {                                                                                              \
+        (void)opts;                                                                                \
+        return lower(&name##_version, a, doc, root, ds, ret);                                      \
+    }                                                                                              \
+    const struct dialect kubeflow_##name = {                                                       \
+        .id = (id_text), .detect = detect_##name, .lower = lower_##name}
+
+DIALECT(mpi_v1alpha2, "kubeflow-mpi-v1alpha2", "kubeflow.org/v1alpha2",
+        .table = &mpi_v1alpha2_table, .manager = "kubeflow.org/mpi-operator",
+        .restarts = KUBEFLOW_RESTARTS, .needs_worker = true,
+        .implementation = {"mpiDistribution", {"OpenMPI", "IntelMPI", "MPICH"}});
+DIALECT(mpi_v1, "kubeflow-mpi-v1", "kubeflow.org/v1", .table = &mpi_v1_table,
+        .manager = "kubeflow.org/training-operator", .restarts = KUBEFLOW_RESTARTS,
+        .launcher_is_pod = true);
+DIALECT(mpi_v2beta1, "kubeflow-mpi-v2beta1", "kubeflow.org/v2beta1", .table = &mpi_v2beta1_table,
+        .manager = "kubeflow.org/mpi-operator",
+        .restarts = 1u << RESTART_NEVER | 1u << RESTART_ON_FAILURE, .is_service = true,
+        .implementation = {"mpiImplementation", {"OpenMPI", "Intel", "MPICH"}});
