@@ -137,6 +137,12 @@ static bool pytorchjobs(const struct plan *plan, const struct process *process)
     return is_dialect(plan, "kubeflow-pytorch");
 }
 
+static bool mpijobs(const struct plan *plan, const struct process *process)
+{
+    (void)process;
+    return plan->operator_hostfile;
+}
+
 /* `run -n` speaks torch's language too: its processes are ranks. */
 static bool torch_processes(const struct plan *plan, const struct process *process)
 {
@@ -170,7 +176,7 @@ static const struct family {
     {everyone, env_caller},       {everyone, env_muster},        {everyone, env_image},
     {callers_of_mpi, env_mpi},    {callers_of_mpi, env_horovod}, {everyone, env_shared},
     {torch_processes, env_torch}, {pytorchjobs, env_pytorchjob}, {tensorflow_tasks, env_tensorflow},
-    {openpai_tasks, env_openpai}, {azureml_nodes, env_azureml},
+    {openpai_tasks, env_openpai}, {azureml_nodes, env_azureml},  {mpijobs, env_mpi_operator},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */

@@ -46,6 +46,7 @@ void env_put_default(struct env_set *set, const struct plan *plan, const struct 
 void env_caller(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_muster(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_mpi_operator(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct process *process);

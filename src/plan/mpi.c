@@ -150,19 +150,24 @@ int64_t mpi_slots(const struct mpi_layout *layout, const struct role *role)
     return role->slots_kind == SLOTS_NUMBER ? role->slots : layout->default_slots;
 }
 
+bool mpi_is_host(const struct role *role)
+{
+    return role->kind == ROLE_HOST || role->hosts_ranks;
+}
+
 struct mpi_layout mpi_layout_of(const struct job_spec *spec)
 {
     struct mpi_layout l = {.np = np_said(spec->mpi), .default_slots = 1};
 
     for (size_t i = 0; i < spec->n_roles; i++)
-        if (spec->roles[i].kind == ROLE_HOST)
+        if (mpi_is_host(&spec->roles[i]))
             l.hosts += spec->roles[i].replicas;
     /* Open MPI refuses more ranks than slots: without a number per host, -np has to fit. */
     if (l.np && l.hosts)
         l.default_slots = l.np / l.hosts + (l.np % l.hosts != 0);
     l.world = l.np;
     for (size_t i = 0; !l.np && i < spec->n_roles; i++)
-        if (spec->roles[i].kind == ROLE_HOST)
+        if (mpi_is_host(&spec->roles[i]))
             l.world += spec->roles[i].replicas * mpi_slots(&l, &spec->roles[i]);
     return l;
 }
@@ -180,6 +185,16 @@ const char *mpi_hostfile_name(const struct facts *facts, bool hydra)
     return hydra ? PLAN_HOSTFILE_HYDRA : PLAN_HOSTFILE_OPEN_MPI;
 }
 
+const char *mpi_host_name(struct arena *a, const struct plan *plan, const struct replica *replica,
+                          bool hydra)
+{
+    const char *service = replica->named ? plan_service(a, plan, replica) : NULL;
+
+    if (service)
+        return service;
+    return hydra ? replica->host : plan_reachable(replica);
+}
+
 const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra)
 {
     struct mpi_layout layout = mpi_layout_of(plan->spec);
@@ -187,12 +202,11 @@ const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra)
 
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *rp = &plan->replicas[i];
-        bool host = layout.hosts ? rp->role->kind == ROLE_HOST : rp->role->kind == ROLE_PLAIN;
+        bool host = layout.hosts ? mpi_is_host(rp->role) : rp->role->kind == ROLE_PLAIN;
         int64_t slots = layout.hosts ? mpi_slots(&layout, rp->role) : plain_slots(rp->role);
 
         if (host)
-            /* Hydra takes an address of 127.x for its own host; names it hands to the agent. */
-            strbuf_addf(&sb, "%s%s%lld\n", hydra ? rp->host : plan_reachable(rp),
+            strbuf_addf(&sb, "%s%s%lld\n", mpi_host_name(a, plan, rp, hydra),
                         hydra ? ":" : " slots=", (long long)slots);
     }
     return arena_strndup(a, sb.buf, sb.len);

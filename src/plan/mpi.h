@@ -40,4 +40,15 @@ bool names_program(const char *text, const char *program);
 const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra);
 const char *mpi_hostfile_name(const struct facts *facts, bool hydra);
 
+/* What a hostfile calls the replica. Hydra takes an address of 127.x for its own host. */
+const char *mpi_host_name(struct arena *a, const struct plan *plan, const struct replica *replica,
+                          bool hydra);
+
+/* Do ranks run in it, and how many? */
+bool mpi_is_host(const struct role *role);
+
+/* mpi_operator.c: the files that an MPIJob's operator puts at /etc/mpi, if the job is one of Kubeflow's
+ * that has any. */
+void mpi_operator_files(struct arena *a, struct plan *plan);
+
 #endif

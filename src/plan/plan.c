@@ -109,6 +109,13 @@ static const char *service_of_replica(struct arena *a, const struct job_spec *sp
     return arena_printf(a, "%s.%s.svc", host, spec->namespace_ ? spec->namespace_ : "default");
 }
 
+/* An MPIJob of today has one Service, with its replicas as hosts. */
+static const char *service_of_job(struct arena *a, const struct job_spec *spec, const char *host)
+{
+    return arena_printf(a, "%s.%s.%s.svc", host, spec->name,
+                        spec->namespace_ ? spec->namespace_ : "default");
+}
+
 /* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. A host's
  * other name is always its replica's, in the role's own spelling. */
 static const struct naming {
@@ -120,6 +127,7 @@ static const struct naming {
     {"t9k-", host_of_job, NULL},
     {"kubeflow-pytorch", host_of_job, service_of_replica},
     {"kubeflow-tf", host_of_job, service_of_replica},
+    {"kubeflow-mpi-v2beta1", host_of_job, service_of_job},
     {"kubeflow-", host_of_job, NULL},
     {"openpai-", host_of_task, NULL},
     {NULL, host_of_role, NULL},
@@ -364,6 +372,15 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
     return dirs;
 }
 
+/* The names that a cluster's DNS has for a Service, which adds what is left out at their end. */
+static void add_services(struct strbuf *sb, const char *service, size_t host_len)
+{
+    strbuf_addf(sb, " %s.cluster.local", service);
+    for (size_t n = strlen(service); n > host_len; n--)
+        if (service[n] == '.' || service[n] == '\0')
+            strbuf_addf(sb, " %.*s", (int)n, service);
+}
+
 static const char *hosts_text(struct arena *a, const struct plan *plan)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
@@ -376,9 +393,8 @@ static const char *hosts_text(struct arena *a, const struct plan *plan)
         strbuf_addf(&sb, "%s %s", rp->address, rp->host);
         if (strcmp(rp->host, rp->name) != 0)
             strbuf_addf(&sb, " %s", rp->name);
-        if (service) /* and without and with what DNS would add */
-            strbuf_addf(&sb, " %s %.*s %s.cluster.local", service, (int)(strlen(service) - 4),
-                        service, service);
+        if (service)
+            add_services(&sb, service, strlen(rp->host));
         strbuf_addch(&sb, '\n');
     }
     return arena_strndup(a, sb.buf, sb.len);
@@ -437,6 +453,7 @@ static void plan_mpi(struct builder *b)
     plan->hostfile = mpi_hostfile(b->arena, plan, hydra);
     plan->other_hostfile = mpi_hostfile(b->arena, plan, !hydra);
     plan->other_hostfile_name = mpi_hostfile_name(b->facts, !hydra);
+    mpi_operator_files(b->arena, plan);
     /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
     plan->rank_wrapper = !hydra || b->spec->mpi;
 }

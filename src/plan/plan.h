@@ -191,9 +191,11 @@ struct plan {
     const char
         *other_hostfile; /* the same in the other format, for commands that find another mpirun */
     const char *other_hostfile_name;
-    const char *peers_json; /* CONTRACTS §5 MUSTER_PEERS */
-    bool calls_mpi;         /* some command may call mpirun: framework MPI, or it is named */
-    bool rank_wrapper;      /* ranks are started through the shim */
+    const char *operator_hostfile; /* as an MPIJob's operator writes it, or NULL */
+    const char *discover_hosts;    /* its script that tells the hosts, or NULL */
+    const char *peers_json;        /* CONTRACTS §5 MUSTER_PEERS */
+    bool calls_mpi;                /* some command may call mpirun: framework MPI, or it is named */
+    bool rank_wrapper;             /* ranks are started through the shim */
     const struct plan_note *notes;
     size_t n_notes;
 };
@@ -303,6 +305,9 @@ const char *plan_sub_path(struct arena *a, const struct plan *plan, const struct
 #define PLAN_HOSTFILE_HYDRA "hostfile.hydra"
 #define PLAN_PEERS "peers.json"
 #define PLAN_OUTPUTS "outputs" /* Azure ML: PLAN_OUTPUTS/NAME */
+/* What stands at /etc/mpi in the pods of an MPIJob. */
+#define PLAN_OPERATOR "mpi"
+#define PLAN_DISCOVER_HOSTS "discover_hosts.sh"
 /* Below the scratch directory, because Open MPI splits its agents' paths at spaces. */
 #define PLAN_BIN "bin"                  /* first in PATH: ssh, rsh -> the shim */
 #define PLAN_VOLUMES "volumes"          /* PLAN_VOLUMES/REPLICA/VOLUME; of the job: .job */

@@ -133,6 +133,26 @@ int rundir_make(struct rundir *rd, struct err *e)
     return r;
 }
 
+static int write_operator_files(const struct rundir *rd, const struct plan *plan, struct err *e)
+{
+    auto_close int fd = -1;
+    int r;
+
+    if (mkdirat(rd->fd, PLAN_OPERATOR, 0700) < 0 ||
+        (fd = openat(rd->fd, PLAN_OPERATOR, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return err_sys(e, -errno, "cannot make %s/" PLAN_OPERATOR, rd->path);
+    r = io_write_atomic(fd, PLAN_HOSTFILE, plan->operator_hostfile, strlen(plan->operator_hostfile),
+                        e);
+    if (r < 0 || !plan->discover_hosts)
+        return r;
+    r = io_write_atomic(fd, PLAN_DISCOVER_HOSTS, plan->discover_hosts, strlen(plan->discover_hosts),
+                        e);
+    if (r == 0 && fchmodat(fd, PLAN_DISCOVER_HOSTS, 0700, 0) < 0)
+        r = err_sys(e, -errno, "cannot make %s/" PLAN_OPERATOR "/" PLAN_DISCOVER_HOSTS " a program",
+                    rd->path);
+    return r;
+}
+
 int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
 {
     static const char *const links[] = {"ssh", "rsh", PLAN_RANK_WRAPPER};
@@ -152,6 +172,8 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
     if (r == 0 && plan->other_hostfile)
         r = io_write_atomic(rd->fd, plan->other_hostfile_name, plan->other_hostfile,
                             strlen(plan->other_hostfile), e);
+    if (r == 0 && plan->operator_hostfile)
+        r = write_operator_files(rd, plan, e);
     return r < 0 ? r : azureml_dir_fill(rd->fd, plan, e);
 }
 
