@@ -25,6 +25,9 @@ struct version {
     } implementation; /* how it spells those of `implementations` */
 };
 
+#define OPERATOR_VOLUME "mpi-job-config"
+#define OPERATOR_PATH "/etc/mpi"
+
 static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH"};
 
 struct lowering {
@@ -47,15 +50,14 @@ static void report_no_replicas(struct lowering *l)
 }
 
 /* A worker that is there counts its replicas; what operators fill in for them is none. */
-static bool check_worker_count(struct lowering *l, const struct kubeflow_replica *r)
+static void check_worker_count(struct lowering *l, const struct kubeflow_replica *r)
 {
     if (node_absent(r->at, "replicas"))
         bind_missing(&l->b, r->at, "Worker", "replicas", NULL);
     else if (r->replicas == 0)
-        diag_at(&*l->b.ds, node_get(r->at, "replicas"), "E0203",
+        diag_at(l->b.ds, node_get(r->at, "replicas"), "E0203",
                 "remove Worker if the launcher is to work alone",
                 "`replicas` of Worker must be at least 1");
-    return r->replicas > 0;
 }
 
 static void check_launcher_count(struct lowering *l, const struct kubeflow_replica *r)
@@ -67,28 +69,43 @@ static void check_launcher_count(struct lowering *l, const struct kubeflow_repli
 
 /* --- roles ---------------------------------------------------------------------------------- */
 
-static struct pod_files *files(struct lowering *l, const char *suffix)
-{
-    struct pod_files *f = ARENA_NEW(l->b.a, struct pod_files);
-
-    *f = (struct pod_files){
-        .name = arena_printf(l->b.a, "%s-%s", l->out->name ? l->out->name : "", suffix),
-        .optional = true, /* what needs them needs a cluster */
-    };
-    return f;
-}
-
 /* The volumes that the operator adds to each pod, under the names it gives them. */
 static const struct pod_volume *operator_volumes(struct lowering *l, size_t *ret_n)
 {
     static const struct pod_empty_dir empty;
+    struct pod_files *keys = ARENA_NEW(l->b.a, struct pod_files);
     struct pod_volume *v = ARENA_ARRAY(l->b.a, struct pod_volume, 3);
 
-    v[0] = (struct pod_volume){.name = "mpi-job-config", .config_map = files(l, "config")};
-    v[1] = (struct pod_volume){.name = "ssh-auth", .secret = files(l, "ssh")};
+    *keys = (struct pod_files){
+        /* nobody needs them here */
+        .name = arena_printf(l->b.a, "%s-ssh", l->out->name ? l->out->name : ""),
+        .optional = true,
+    };
+    v[0] = (struct pod_volume){.name = OPERATOR_VOLUME, .of_operator = true};
+    v[1] = (struct pod_volume){.name = "ssh-auth", .secret = keys};
     v[2] = (struct pod_volume){.name = "mpi-job-kubectl", .empty_dir = &empty};
     *ret_n = 3;
     return v;
+}
+
+/* The launcher finds its hostfile at /etc/mpi, as on a cluster, unless it has mounted something else
+ * there. */
+static void mount_operator_files(struct lowering *l, struct role *launcher)
+{
+    struct mount *mounts = ARENA_ARRAY(l->b.a, struct mount, launcher->n_mounts + 1);
+
+    for (size_t i = 0; i < launcher->n_mounts; i++) {
+        if (strcmp(launcher->mounts[i].path, OPERATOR_PATH) == 0)
+            return;
+        mounts[i] = launcher->mounts[i];
+    }
+    mounts[launcher->n_mounts++] = (struct mount){
+        .source = VOLUME_OPERATOR,
+        .volume = OPERATOR_VOLUME,
+        .path = OPERATOR_PATH,
+        .read_only = true,
+    };
+    launcher->mounts = mounts;
 }
 
 static void fill_role(struct lowering *l, const struct kubeflow_replica *r,
@@ -139,6 +156,12 @@ static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r,
     if (!c)
         return;
     fill_role(l, r, c, launcher);
+    mount_operator_files(l, launcher);
+    if (l->version->launcher_is_pod && launcher->res.gpu > 0) {
+        launcher->hosts_ranks =
+            true; /* v1's operator puts a launcher with GPUs into the hostfile */
+        launcher->slots = l->in->slots;
+    }
     kubeflow_lower_command(l->b.a, c, launcher);
     l->out->container = c->name;
 }

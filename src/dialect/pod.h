@@ -110,6 +110,7 @@ struct pod_volume {
     const struct pod_host_path *host_path;
     const struct pod_files *config_map, *secret;
     const struct pod_claim *claim;
+    bool of_operator; /* VOLUME_OPERATOR: no file can say so */
 };
 
 struct pod_spec {

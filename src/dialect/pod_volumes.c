@@ -77,6 +77,8 @@ static enum volume_source source_of(const struct pod_volume *v)
 {
     size_t n;
 
+    if (v->of_operator)
+        return VOLUME_OPERATOR;
     if (v->host_path)
         return VOLUME_HOST_PATH;
     if (v->config_map)
@@ -257,6 +259,9 @@ static struct mount mount_of(const struct binder *b, const struct pod_mount *in,
     case VOLUME_CLAIM:
         m.from = v->claim->name;
         m.read_only = m.read_only || v->claim->read_only;
+        break;
+    case VOLUME_OPERATOR:
+        m.read_only = true;
         break;
     case VOLUME_OTHER:
         break;

@@ -91,6 +91,17 @@ static void note_shm(struct notes *ns, const struct plan *plan, const struct rol
                  bytes_text(role->res.shm, text), role->name);
 }
 
+/* Options that only the other implementation knows will not work. */
+static void note_implementation(struct notes *ns, const struct plan *plan)
+{
+    const char *asked = plan->spec->implementation;
+    bool hydra = asked && strcmp(asked, "OpenMPI") != 0;
+
+    if (asked && plan->facts->mpirun && hydra != mpi_is_hydra(plan->facts->mpi))
+        note_add(ns, SEV_NOTE, "the file asks for %s, and mpirun is %s here", asked,
+                 mpi_impl_words(plan->facts->mpi));
+}
+
 static void note_mpi(struct notes *ns, const struct plan *plan)
 {
     const struct facts *facts = plan->facts;
@@ -368,7 +379,8 @@ static void note_env(struct notes *ns, const struct plan *plan, const struct rol
 void notes_collect(struct notes *ns, const struct plan *plan)
 {
     static void (*const of_job[])(struct notes *, const struct plan *) = {
-        note_mode, note_isolation, note_target, note_mpi, note_slots, note_gpus, note_afterwards};
+        note_mode,           note_isolation, note_target, note_mpi,
+        note_implementation, note_slots,     note_gpus,   note_afterwards};
     static void (*const of_role[])(struct notes *, const struct plan *, const struct role *) = {
         note_place, note_entry_point, note_limits, note_requests, note_devices,
         note_shm,   note_restarts,    note_env,    note_volumes};

@@ -15,8 +15,7 @@ struct filled {
     struct role role;
 };
 
-static const struct pod_files given_config = {.name = "job-config"};
-static const struct pod_volume given[] = {{.name = "operator", .config_map = &given_config}};
+static const struct pod_volume given[] = {{.name = "operator", .of_operator = true}};
 
 static void fill(struct filled *f, const char *spec)
 {
@@ -52,6 +51,7 @@ static void add_mounts(struct strbuf *sb, const struct mount *v, size_t n)
     static const char *const sources[] = {
         [VOLUME_EMPTY_DIR] = "empty", [VOLUME_HOST_PATH] = "host", [VOLUME_CONFIG_MAP] = "config",
         [VOLUME_SECRET] = "secret",   [VOLUME_CLAIM] = "claim",    [VOLUME_OTHER] = "other",
+        [VOLUME_OPERATOR] = "handed",
     };
 
     for (size_t i = 0; i < n; i++) {
@@ -141,7 +141,7 @@ static const struct {
      "E0311@2:87; a=empty@/w a=empty@/w", "each place once"},
     {MOUNT("{name: a, mountPath: /dev/shm/}") " volumes: [{name: a, emptyDir: {medium: Memory}}]\n",
      "none", "shared memory is no mount but a size"},
-    {MOUNT("{name: operator, mountPath: /etc/mpi}"), "operator=config:job-config@/etc/mpi",
+    {MOUNT("{name: operator, mountPath: /etc/mpi}"), "operator=handed@/etc/mpi,ro",
      "an operator's volume needs no definition"},
     {MOUNT("{name: operator, mountPath: /m}") " volumes: [{name: operator, emptyDir: {}}]\n",
      "operator=empty@/m", "one that is defined wins"},
