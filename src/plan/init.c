@@ -17,6 +17,7 @@ const char *volume_source_name(enum volume_source source)
         [VOLUME_EMPTY_DIR] = "emptyDir",   [VOLUME_HOST_PATH] = "hostPath",
         [VOLUME_CONFIG_MAP] = "configMap", [VOLUME_SECRET] = "secret",
         [VOLUME_CLAIM] = "claim",          [VOLUME_OTHER] = "other",
+        [VOLUME_OPERATOR] = "operator",
     };
     return names[source];
 }

@@ -9,7 +9,7 @@ static void note_table(struct notes *ns, const struct plan *plan, const struct m
 
         if (p->why)
             note_add(ns, p->kind == PLACE_NONE ? SEV_WARNING : SEV_NOTE, "%s", p->why);
-        if (p->kind == PLACE_NONE)
+        if (p->kind == PLACE_NONE || !p->mount->at) /* nobody asked for it */
             continue;
         if (p->cover)
             note_add(ns, SEV_NOTE,

@@ -16,9 +16,9 @@ int mount_refuse(struct resolver *rs, struct mount_place *p, int code, const cha
 
     p->kind = PLACE_NONE;
     p->why = text;
-    if (rs->tolerant)
+    if (rs->tolerant || !m->at) /* what the file does not ask for, a job may do without */
         return 0;
-    if (m->at && file)
+    if (file)
         return err_set(rs->e, code, "%s:%u: %s", file, m->at->pos.line, text);
     return err_set(rs->e, code, "%s", text);
 }

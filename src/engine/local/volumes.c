@@ -186,6 +186,9 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
                          "the volume %s is the claim %s, which is not known here: say "
                          "what stands for it with --volume %s=PATH",
                          m->volume, m->from, m->from));
+    case VOLUME_OPERATOR:
+        p->here = arena_printf(rs->a, "%s/" PLAN_OPERATOR, rs->facts->run_dir);
+        return 0;
     case VOLUME_OTHER:
         break;
     }
