@@ -198,6 +198,22 @@ ${deadline:+limits: {timeout: $deadline\}}
 YAML
 }
 
+write_mpijob() # COMMAND: an MPIJob of a later version, likewise
+{
+    pod='template: {spec: {containers: [{name: c, image: none'
+    cat <<YAML
+apiVersion: kubeflow.org/$version
+kind: MPIJob
+metadata: {name: ending}
+spec:
+  slotsPerWorker: 2
+  runPolicy: {${deadline:+activeDeadlineSeconds: $deadline, }${backoff:+backoffLimit: $backoff}}
+  mpiReplicaSpecs:
+    Launcher: {restartPolicy: OnFailure, $pod, command: [sh, -c, $(json_list "$1" | tr -d '[]')]}]}}}
+    Worker: {replicas: 2, $pod}]}}}
+YAML
+}
+
 up() # all four have said so
 {
     [ "$(grep -c '\] up' "$out")" -ge 4 ]
@@ -284,7 +300,7 @@ PYTHON
 
 run_row()
 {
-    limit='' fault='' home='' form='' retry='' deadline='' backoff='' policy=Never options=''
+    limit='' fault='' home='' form='' retry='' deadline='' backoff='' policy=Never version='' options=''
     for word in $words; do
         case $word in
         limit=*) limit=${word#*=} ;;
@@ -294,6 +310,7 @@ run_row()
         deadline=*) deadline=${word#*=} ;;
         backoff=*) backoff=${word#*=} ;;
         policy=*) policy=${word#*=} ;;
+        version=*) version=${word#*=} form=mpijob ;;
         form=* | file=*) form=${word#*=} ;;
         -) ;;
         *) options="$options $word" ;;
@@ -323,6 +340,7 @@ run_row()
     torch) write_torch "$command" >job.yaml ;;
     tf) write_tf "$command" >job.yaml ;;
     azureml) write_azureml "$command" >job.yaml ;;
+    mpijob) write_mpijob "$command" >job.yaml ;;
     *) write_job "$command" >job.yaml ;;
     esac
     stage

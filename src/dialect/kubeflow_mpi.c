@@ -126,9 +126,12 @@ static void lower_restart(struct lowering *l, const struct kubeflow_replica *r,
     const struct job_spec *out = l->out;
 
     kubeflow_lower_restart(&l->b, r, l->version->restarts, launcher);
+    if (out->has_restart_budget)
+        launcher->restart_limit = out->restart_budget;
     if (!l->version->launcher_is_pod) {
         launcher->restart = RESTART_ON_FAILURE;
-        launcher->restart_limit = out->has_restart_budget ? out->restart_budget : 0;
+        if (!out->has_restart_budget)
+            launcher->restart_limit = 0;
         return;
     }
     if (launcher->restart == RESTART_EXIT_CODE) {
