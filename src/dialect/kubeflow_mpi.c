@@ -25,9 +25,6 @@ struct version {
     } implementation; /* how it spells those of `implementations` */
 };
 
-#define OPERATOR_VOLUME "mpi-job-config"
-#define OPERATOR_PATH "/etc/mpi"
-
 static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH"};
 
 struct lowering {
@@ -81,31 +78,11 @@ static const struct pod_volume *operator_volumes(struct lowering *l, size_t *ret
         .name = arena_printf(l->b.a, "%s-ssh", l->out->name ? l->out->name : ""),
         .optional = true,
     };
-    v[0] = (struct pod_volume){.name = OPERATOR_VOLUME, .of_operator = true};
+    v[0] = (struct pod_volume){.name = MPI_OPERATOR_VOLUME, .of_operator = true};
     v[1] = (struct pod_volume){.name = "ssh-auth", .secret = keys};
     v[2] = (struct pod_volume){.name = "mpi-job-kubectl", .empty_dir = &empty};
     *ret_n = 3;
     return v;
-}
-
-/* The launcher finds its hostfile at /etc/mpi, as on a cluster, unless it has mounted something else
- * there. */
-static void mount_operator_files(struct lowering *l, struct role *launcher)
-{
-    struct mount *mounts = ARENA_ARRAY(l->b.a, struct mount, launcher->n_mounts + 1);
-
-    for (size_t i = 0; i < launcher->n_mounts; i++) {
-        if (strcmp(launcher->mounts[i].path, OPERATOR_PATH) == 0)
-            return;
-        mounts[i] = launcher->mounts[i];
-    }
-    mounts[launcher->n_mounts++] = (struct mount){
-        .source = VOLUME_OPERATOR,
-        .volume = OPERATOR_VOLUME,
-        .path = OPERATOR_PATH,
-        .read_only = true,
-    };
-    launcher->mounts = mounts;
 }
 
 static void fill_role(struct lowering *l, const struct kubeflow_replica *r,
@@ -159,7 +136,7 @@ static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r,
     if (!c)
         return;
     fill_role(l, r, c, launcher);
-    mount_operator_files(l, launcher);
+    mpi_mount_operator_files(l->b.a, launcher);
     if (l->version->launcher_is_pod && launcher->res.gpu > 0) {
         launcher->hosts_ranks =
             true; /* v1's operator puts a launcher with GPUs into the hostfile */
@@ -216,6 +193,7 @@ static void lower_roles(struct lowering *l)
     }
     l->out->roles = roles;
     l->out->n_roles = n;
+    mpi_check_processes(&l->b, l->out);
 }
 
 /* --- the rest of spec ----------------------------------------------------------------------- */

@@ -58,6 +58,14 @@ struct mpi_job {
     const struct mpi_spec_v *spec;
 };
 
+/* What an operator's pods have at /etc/mpi: the launcher gets it unless it has mounted something else
+ * there. */
+#define MPI_OPERATOR_VOLUME "mpi-job-config"
+void mpi_mount_operator_files(struct arena *a, struct role *launcher);
+
+/* Warns if the launcher's mpirun is told to start more processes than its hosts take. */
+void mpi_check_processes(const struct binder *b, const struct job_spec *out);
+
 extern const struct bind_table mpi_v1alpha2_table, mpi_v1_table, mpi_v2beta1_table;
 
 #endif

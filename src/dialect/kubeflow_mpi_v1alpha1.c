@@ -184,6 +184,7 @@ static void lower_launcher(struct lowering *l, const struct pod_container *c)
     const struct role *worker = &l->roles[WORKER];
 
     pod_share_role(worker, launcher);
+    mpi_mount_operator_files(l->b.a, launcher);
     kubeflow_lower_command(l->b.a, c, launcher);
 }
 

@@ -246,6 +246,25 @@ static const struct {
      "retries that never happen"},
     {B1, HEAD "  runPolicy: {backoffLimit: 2}\n" ALONE, "launcher=1x1", "a Job does them"},
     {A2 | V1, HEAD "  mainContainer: d\n" BOTH, "E0212@8:45", "the container that mpirun enters"},
+    {ALL,
+     HEAD "  mpiReplicaSpecs:\n    Launcher: " POD(
+         ", command: [mpirun, -np, '3', x]") "\n    Worker: {replicas: 1, template: {spec: "
+                                             "{containers: [{name: c, image: i}]}}}\n",
+     "W0408@6:76 launcher=1x1 worker=1x1*", "more processes than slots"},
+    {ALL,
+     HEAD
+     "  mpiReplicaSpecs:\n    Launcher: " POD(", command: [sh, -c], args: ['exec mpirun -np 3 "
+                                              "--oversubscribe x']") "\n    Worker: {replicas: 1, "
+                                                                     "template: {spec: "
+                                                                     "{containers: [{name: c, "
+                                                                     "image: i}]}}}\n",
+     "launcher=1x1 worker=1x1*", "as the command wants it"},
+    {ALL,
+     HEAD "  mpiReplicaSpecs:\n    Launcher: " POD(
+         ", command: [sh, -c], args: ['exec mpirun -np 3 x']") "\n    Worker: {replicas: 1, "
+                                                               "template: {spec: {containers: "
+                                                               "[{name: c, image: i}]}}}\n",
+     "W0408@6:76 launcher=1x1 worker=1x1*", "in a shell's text too"},
     {B1, "metadata: {name: 1j}\nspec:\n" BOTH, "E0201@3:18", "the name of a Service"},
     {A2 | V1, "metadata: {name: 1j}\nspec:\n" BOTH, "launcher=1x1 worker=2x1*", "is not needed"},
     {ALL,
