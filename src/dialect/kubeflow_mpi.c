@@ -12,20 +12,13 @@
 
 struct version {
     const struct dialect *dialect;
-    const char *api;
     const struct bind_table *table;
     const char *manager;
     unsigned restarts;    /* bits of the restart policies that the operator takes */
     bool launcher_is_pod; /* else a Job */
     bool needs_worker;    /* its operator does not survive a job without any */
     bool is_service;      /* the job's name becomes a Service's */
-    struct {
-        const char *key;
-        const char *words[3];
-    } implementation; /* how it spells those of `implementations` */
 };
-
-static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH"};
 
 struct lowering {
     struct binder b;
@@ -210,31 +203,18 @@ static void lower_policies(struct lowering *l)
                             l->version->manager, l->out);
 }
 
-static void lower_implementation(struct lowering *l)
+/* v1alpha2 has a word of its own for Intel's. */
+static const char *implementation(const struct mpi_spec_v *in)
 {
-    const char *said = l->in->implementation;
-    const char *key = l->version->implementation.key;
-    const char *const *words = l->version->implementation.words;
-
-    l->out->implementation = implementations[0];
-    if (!said || !*said)
-        return;
-    bind_word(&l->b, node_get(l->in->at, key), key, said, words, ARRAY_SIZE(implementations));
-    for (size_t i = 0; i < ARRAY_SIZE(implementations); i++) {
-        if (strcmp(said, words[i]) == 0)
-            l->out->implementation = implementations[i];
-    }
+    if (!in->implementation)
+        return "OpenMPI";
+    return strcmp(in->implementation, "IntelMPI") == 0 ? "Intel" : in->implementation;
 }
 
 static void lower_spec(struct lowering *l)
 {
-    static const char *const creations[] = {"AtStartup", "WaitForWorkersReady"};
-
     lower_policies(l);
-    lower_implementation(l);
-    if (l->in->creation)
-        bind_word(&l->b, node_get(l->in->at, "launcherCreationPolicy"), "launcherCreationPolicy",
-                  l->in->creation, creations, ARRAY_SIZE(creations));
+    l->out->implementation = implementation(l->in);
     if (l->in->replicas)
         lower_roles(l);
     else if (node_absent(l->in->at, "mpiReplicaSpecs"))
@@ -281,12 +261,12 @@ static enum verdict lower(const struct version *version, struct arena *a, const 
     return VERDICT_ACCEPT;
 }
 
-#define DIALECT(name, id_text, api_text, ...)                                                      \
+#define DIALECT(name, version_text, table_at, ...)                                                 \
     static const struct version name##_version = {                                                 \
-        .dialect = &kubeflow_##name, .api = (api_text), __VA_ARGS__};                              \
+        .dialect = &kubeflow_##name, .table = (table_at), __VA_ARGS__};                            \
     static bool detect_##name(const struct node *root)                                             \
     {                                                                                              \
-        return detect(root, api_text);                                                             \
+        return detect(root, "kubeflow.org/" version_text);                                         \
     }                                                                                              \
     static enum verdict lower_##name(struct arena *a, const struct read_options *opts,             \
                                      const struct doc *doc, const struct node *root,               \
@@ -295,17 +275,15 @@ static enum verdict lower(const struct version *version, struct arena *a, const 
         (void)opts;                                                                                \
         return lower(&name##_version, a, doc, root, ds, ret);                                      \
     }                                                                                              \
-    const struct dialect kubeflow_##name = {                                                       \
-        .id = (id_text), .detect = detect_##name, .lower = lower_##name}
+    const struct dialect kubeflow_##name = {.id = "kubeflow-mpi-" version_text,                    \
+                                            .title = "Kubeflow's MPIJob, " version_text,           \
+                                            .root_table = (table_at),                              \
+                                            .detect = detect_##name,                               \
+                                            .lower = lower_##name}
 
-DIALECT(mpi_v1alpha2, "kubeflow-mpi-v1alpha2", "kubeflow.org/v1alpha2",
-        .table = &mpi_v1alpha2_table, .manager = "kubeflow.org/mpi-operator",
-        .restarts = KUBEFLOW_RESTARTS, .needs_worker = true,
-        .implementation = {"mpiDistribution", {"OpenMPI", "IntelMPI", "MPICH"}});
-DIALECT(mpi_v1, "kubeflow-mpi-v1", "kubeflow.org/v1", .table = &mpi_v1_table,
-        .manager = "kubeflow.org/training-operator", .restarts = KUBEFLOW_RESTARTS,
-        .launcher_is_pod = true);
-DIALECT(mpi_v2beta1, "kubeflow-mpi-v2beta1", "kubeflow.org/v2beta1", .table = &mpi_v2beta1_table,
-        .manager = "kubeflow.org/mpi-operator",
-        .restarts = 1u << RESTART_NEVER | 1u << RESTART_ON_FAILURE, .is_service = true,
-        .implementation = {"mpiImplementation", {"OpenMPI", "Intel", "MPICH"}});
+DIALECT(mpi_v1alpha2, "v1alpha2", &mpi_v1alpha2_table, .manager = "kubeflow.org/mpi-operator",
+        .restarts = KUBEFLOW_RESTARTS, .needs_worker = true);
+DIALECT(mpi_v1, "v1", &mpi_v1_table, .manager = "kubeflow.org/training-operator",
+        .restarts = KUBEFLOW_RESTARTS, .launcher_is_pod = true);
+DIALECT(mpi_v2beta1, "v2beta1", &mpi_v2beta1_table, .manager = "kubeflow.org/mpi-operator",
+        .restarts = 1u << RESTART_NEVER | 1u << RESTART_ON_FAILURE, .is_service = true);

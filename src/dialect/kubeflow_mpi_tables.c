@@ -6,19 +6,27 @@
 #define AT(member) .offset = offsetof(struct mpi_spec_v, member)
 #define SLOTS                                                                                      \
     {                                                                                              \
-        .key = "slotsPerWorker", .kind = BIND_INT, .min = 1, .max = INT32_MAX, .def = 1, AT(slots) \
+        .key = "slotsPerWorker", .kind = BIND_INT, .min = 1, .max = INT32_MAX, .def = 1,           \
+        AT(slots), .doc = "How many ranks each worker takes."                                      \
     }
 #define REPLICAS(replicas_table)                                                                   \
     {                                                                                              \
-        .key = "mpiReplicaSpecs", .kind = BIND_STRUCT, .table = (replicas_table), AT(replicas)     \
+        .key = "mpiReplicaSpecs", .kind = BIND_STRUCT, .table = (replicas_table), AT(replicas),    \
+        .doc = "The launcher, whose command calls mpirun, and the workers."                        \
     }
 #define RUN_POLICY(policy_table)                                                                   \
     {                                                                                              \
-        .key = "runPolicy", .kind = BIND_STRUCT, .table = (policy_table), AT(policy)               \
+        .key = "runPolicy", .kind = BIND_STRUCT, .table = (policy_table), AT(policy),              \
+        .doc = "When the job ends and what follows."                                               \
     }
-#define TYPES(table)                                                                               \
-    KUBEFLOW_TYPE("Launcher", KUBEFLOW_LAUNCHER, table),                                           \
-        KUBEFLOW_TYPE("Worker", KUBEFLOW_WORKER, table)
+#define MAIN_CONTAINER                                                                             \
+    {                                                                                              \
+        .key = "mainContainer", .kind = BIND_STRING, AT(main_container),                           \
+        .doc = "The container of a worker that ranks run in. The first one if absent."             \
+    }
+#define TYPES(replica_table)                                                                       \
+    KUBEFLOW_TYPE("Launcher", KUBEFLOW_LAUNCHER, replica_table),                                   \
+        KUBEFLOW_TYPE("Worker", KUBEFLOW_WORKER, replica_table)
 
 static const struct bind_field types_fields[] = {TYPES(&kubeflow_replica_table)};
 static const struct bind_table types_table =
@@ -27,28 +35,50 @@ static const struct bind_field types_lenient_fields[] = {TYPES(&kubeflow_replica
 static const struct bind_table types_lenient_table =
     BIND_TABLE_LENIENT("mpiReplicaSpecs", struct kubeflow_replicas, types_lenient_fields);
 
+static const char *const distributions[] = {"OpenMPI", "IntelMPI", "MPICH", NULL};
+static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH", NULL};
+static const char *const creations[] = {"AtStartup", "WaitForWorkersReady", NULL};
+
 static const struct bind_field v1alpha2_fields[] = {
     SLOTS,
     REPLICAS(&types_lenient_table),
     RUN_POLICY(&kubeflow_run_policy_lenient_table),
     KUBEFLOW_OLD_POLICIES(struct mpi_spec_v, old),
-    {.key = "mainContainer", .kind = BIND_STRING, AT(main_container)},
-    {.key = "mpiDistribution", .kind = BIND_STRING, AT(implementation)},
+    MAIN_CONTAINER,
+    {.key = "mpiDistribution",
+     .kind = BIND_STRING,
+     .words = distributions,
+     AT(implementation),
+     .doc = "The MPI that variables and hostfile are made for."},
 };
 static const struct bind_field v1_fields[] = {
     SLOTS,
     REPLICAS(&types_lenient_table),
     RUN_POLICY(&kubeflow_run_policy_lenient_table),
-    {.key = "cleanPodPolicy", .kind = BIND_STRING, AT(old.clean_pods)},
-    {.key = "mainContainer", .kind = BIND_STRING, AT(main_container)},
+    {.key = "cleanPodPolicy",
+     .kind = BIND_STRING,
+     AT(old.clean_pods),
+     .doc = "As in runPolicy, which counts if both are there."},
+    MAIN_CONTAINER,
 };
 static const struct bind_field v2beta1_fields[] = {
     SLOTS,
     REPLICAS(&types_table),
     RUN_POLICY(&kubeflow_run_policy_table),
-    {.key = "mpiImplementation", .kind = BIND_STRING, AT(implementation)},
-    {.key = "launcherCreationPolicy", .kind = BIND_STRING, AT(creation)},
-    {.key = "runLauncherAsWorker", .kind = BIND_BOOL, AT(launcher_is_worker)},
+    {.key = "mpiImplementation",
+     .kind = BIND_STRING,
+     .words = implementations,
+     AT(implementation),
+     .doc = "The MPI that variables and hostfile are made for."},
+    {.key = "launcherCreationPolicy",
+     .kind = BIND_STRING,
+     .words = creations,
+     AT(creation),
+     .doc = "The launcher waits for its workers whatever this says."},
+    {.key = "runLauncherAsWorker",
+     .kind = BIND_BOOL,
+     AT(launcher_is_worker),
+     .doc = "The launcher is the first host of ranks too."},
     {.key = "sshAuthMountPath",
      .kind = BIND_NOTED,
      .why = "is not needed: replicas reach each other without keys"},

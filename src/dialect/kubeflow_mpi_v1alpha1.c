@@ -12,27 +12,42 @@
 #include "dialect/kubeflow_mpi.h"
 
 #define AT(member) .offset = offsetof(struct mpi_v1alpha1_spec, member)
-#define COUNT(name, member)                                                                        \
+#define COUNT(name, member, text)                                                                  \
     {                                                                                              \
-        .key = (name), .kind = BIND_INT, .min = 1, .max = INT32_MAX, AT(member)                    \
+        .key = (name), .kind = BIND_INT, .min = 1, .max = INT32_MAX, AT(member), .doc = (text)     \
     }
 
 static const struct bind_field spec_fields[] = {
-    COUNT("gpus", gpus),
-    COUNT("gpusPerNode", gpus_per_node),
-    COUNT("processingUnits", units),
-    COUNT("processingUnitsPerNode", units_per_node),
-    COUNT("replicas", replicas),
-    COUNT("slotsPerWorker", slots),
-    {.key = "processingResourceType", .kind = BIND_STRING, AT(resource)},
+    COUNT("gpus", gpus, "GPUs of the whole job: 1, 2, 4 or a multiple of 8."),
+    COUNT("gpusPerNode", gpus_per_node, "GPUs of a node."),
+    COUNT("processingUnits", units, "Processing units of the whole job, likewise."),
+    COUNT("processingUnitsPerNode", units_per_node, "Processing units of a node."),
+    COUNT("replicas", replicas, "The number of workers. One of the three says how many there are."),
+    COUNT("slotsPerWorker", slots,
+          "How many ranks each worker takes. As many as its units if absent."),
+    {.key = "processingResourceType",
+     .kind = BIND_STRING,
+     AT(resource),
+     .doc = "What a unit is: nvidia.com/gpu or cpu."},
     {.key = "template",
      .kind = BIND_STRUCT,
      .required = true,
      .table = &pod_template_table,
-     AT(template_)},
+     AT(template_),
+     .doc = "The pod of launcher and workers. Its first container counts."},
     {.key = "launcherOnMaster", .kind = BIND_NOTED},
-    {.key = "backoffLimit", .kind = BIND_INT, .min = 0, .max = INT32_MAX, AT(backoff_limit)},
-    {.key = "activeDeadlineSeconds", .kind = BIND_INT, .min = 1, .max = INT32_MAX, AT(deadline)},
+    {.key = "backoffLimit",
+     .kind = BIND_INT,
+     .min = 0,
+     .max = INT32_MAX,
+     AT(backoff_limit),
+     .doc = "How often the launcher is started again after a failure."},
+    {.key = "activeDeadlineSeconds",
+     .kind = BIND_INT,
+     .min = 1,
+     .max = INT32_MAX,
+     AT(deadline),
+     .doc = "The job fails when it has run for so long."},
 };
 static const struct bind_table spec_table =
     BIND_TABLE_LENIENT("spec", struct mpi_v1alpha1_spec, spec_fields);

@@ -100,8 +100,8 @@ enum volume_source {
     VOLUME_CONFIG_MAP,
     VOLUME_SECRET,
     VOLUME_CLAIM,    /* a persistent volume claim */
-    VOLUME_OPERATOR, /* PLAN_OPERATOR: what an MPIJob's operator hands out, its hostfile */
     VOLUME_OTHER,    /* known to Kubernetes only: noted, and kept in the template */
+    VOLUME_OPERATOR, /* PLAN_OPERATOR: what an MPIJob's operator hands out, its hostfile */
 };
 
 struct volume_item { /* one key of a config map or secret, and the file it becomes */
