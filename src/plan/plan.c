@@ -375,10 +375,10 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
 /* The names that a cluster's DNS has for a Service, which adds what is left out at their end. */
 static void add_services(struct strbuf *sb, const char *service, size_t host_len)
 {
-    strbuf_addf(sb, " %s.cluster.local", service);
     for (size_t n = strlen(service); n > host_len; n--)
         if (service[n] == '.' || service[n] == '\0')
             strbuf_addf(sb, " %.*s", (int)n, service);
+    strbuf_addf(sb, " %s.cluster.local", service);
 }
 
 static const char *hosts_text(struct arena *a, const struct plan *plan)

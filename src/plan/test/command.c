@@ -99,7 +99,7 @@ static void test_hosts(void)
 
         seed_other(&s, rows[i].dialect, FRAMEWORK_NONE, "true");
         s.roles[0].name = rows[i].role;
-        both = arena_printf(s.arena, "127.1.0.2 %s %s-1\n", rows[i].host, rows[i].role);
+        both = arena_printf(s.arena, "127.1.0.2 %s %s-1", rows[i].host, rows[i].role);
         is_str(seed_plan(&s)->replicas[1].host, rows[i].host, "3.13: %s: %s", rows[i].dialect,
                rows[i].role);
         is_str(seed_plan(&s)->replicas[1].name, arena_printf(s.arena, "%s-1", rows[i].role),
