@@ -254,6 +254,14 @@ size_t launch_numbers(struct arena *a, const struct shell_word *words, size_t n,
     return s.n_found;
 }
 
+size_t launch_mpi_values(const char *option)
+{
+    size_t len = 0;
+    const struct known *o = option_of(FAMILY_MPI, option, &len);
+
+    return o && option[len] == '\0' ? (size_t)o->n_args : 0;
+}
+
 const char *launch_renumber(struct arena *a, const struct launch_number *number, int64_t value)
 {
     return arena_printf(a, "%s%lld%s", number->pre, (long long)value, number->post);
