@@ -368,6 +368,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
         .experiment = in->experiment,
         .target = in->target,
         .target_type = in->target_type,
+        .implementation = in->implementation,
+        .sparse_cluster = in->sparse_cluster,
     };
     lower_name(&b, in, out);
     lower_roles(&b, in, out);

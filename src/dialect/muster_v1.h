@@ -35,8 +35,9 @@ struct mv1_env_from {
 struct mv1_mount {
     const struct node *at;
     const char *path, *name, *empty_dir, *host_path, *config_map, *secret, *claim, *sub_path;
-    bool other, read_only, optional;
-    const struct node *items;
+    bool other, expand_sub_path, read_only, optional;
+    const struct node *items, *size;
+    int32_t mode; /* 0 if absent */
 };
 
 struct mv1_init {
@@ -74,7 +75,7 @@ struct mv1_role {
     const struct node *at;
     const char *kind, *shell, *image, *workdir;
     int32_t replicas;
-    bool expand;
+    bool expand, own_slots, hosts_ranks, ends_alone;
     const struct node *slots, *command, *env, *ports, *restart, *fails_after, *succeeds_after,
         *grace, *template_;
     const char *const *args;
@@ -126,14 +127,14 @@ struct mv1_openpai {
 struct mv1_job {
     const struct node *at;
     const char *api_version, *name, *generate, *namespace_, *framework, *clean_up, *queue,
-        *experiment, *target, *target_type;
+        *experiment, *target, *target_type, *implementation;
     BIND_LIST(struct mv1_role) roles;
     const struct mv1_mpi *mpi;
     const struct mv1_elastic *elastic;
     const struct mv1_openpai *openpai;
     const struct node *retries, *deadline, *ttl, *debug, *pause;
     int32_t restart_budget, priority; /* -1 if absent */
-    bool ranks, gang, clean_up_workers;
+    bool ranks, gang, clean_up_workers, sparse_cluster;
 };
 
 extern const struct bind_table mv1_job_table, mv1_value_table, mv1_port_table, mv1_amount_table,

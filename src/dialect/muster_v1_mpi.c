@@ -30,6 +30,12 @@ static const struct node *role_at(const struct mv1_job *in, const struct role *r
     return node_key(node_get(in->at, "roles"), role->name);
 }
 
+/* A launcher that has to do without hosts is one itself. */
+static bool takes_ranks(struct role *roles, size_t n, const struct role *launcher)
+{
+    return launcher->hosts_ranks || !find_kind(roles, n, ROLE_HOST);
+}
+
 /* There is one at most, and it is one replica. */
 static void check_launcher(const struct binder *b, const struct mv1_job *in, struct role *roles,
                            size_t n)
@@ -47,7 +53,7 @@ static void check_launcher(const struct binder *b, const struct mv1_job *in, str
         if (role->replicas != 1)
             diag_at(b->ds, role->replicas_at, "E0203", NULL,
                     "there is exactly one launcher, not %d", role->replicas);
-        if (role->slots_kind != SLOTS_NUMBER || role->slots != 1)
+        if (!takes_ranks(roles, n, role) && (role->slots_kind != SLOTS_NUMBER || role->slots != 1))
             diag_at(b->ds, node_find(in->at, "roles", role->name, "slots", NULL), "E0604",
                     "the slots of the hosts say how many ranks there are",
                     "a launcher is one process");

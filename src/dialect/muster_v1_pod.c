@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "dialect/muster_v1.h"
+#include "dialect/pod.h"
 
 /* --- variables ------------------------------------------------------------------------------ */
 
@@ -177,6 +178,8 @@ static bool lower_mount(const struct binder *b, const struct mv1_mount *in, stru
         .volume = in->name,
         .path = in->path,
         .sub_path = in->sub_path,
+        .expand_sub_path = in->expand_sub_path,
+        .mode = in->mode,
         .read_only = in->read_only,
         .optional = in->optional,
         .memory = in->empty_dir && strcmp(in->empty_dir, "memory") == 0,
@@ -196,6 +199,8 @@ static bool lower_mount(const struct binder *b, const struct mv1_mount *in, stru
     if (in->other && said == 1)
         diag_at(b->ds, in->at, "N0305", "make its content available at the same path",
                 "the volume at %s is not mounted locally", in->path ? in->path : "");
+    if (in->size)
+        pod_quantity(b, "size", in->size, false, &out->size);
     lower_items(b, in, out);
     return said == 1 && in->path;
 }

@@ -215,6 +215,9 @@ void mv1_lower_role(const struct binder *b, const struct mv1_role *in, enum fram
         .res = RESOURCES_UNSET,
         .restart = RESTART_NEVER,
         .template_at = in->template_,
+        .own_slots = in->own_slots,
+        .hosts_ranks = in->hosts_ranks,
+        .ends_alone = in->ends_alone,
     };
     if (in->template_ && in->template_->type != NODE_MAP)
         bind_type_error(b, "template", "a mapping", NULL, in->template_);

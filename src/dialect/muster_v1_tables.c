@@ -112,12 +112,16 @@ static const struct bind_field mount_fields[] = {
     NAME("claim", mv1_mount, claim, "A persistent volume claim; a directory here (--volume)."),
     FLAG("other", mv1_mount, other, "A volume that only `template` describes; not mounted here."),
     NAME("subPath", mv1_mount, sub_path, "The part of the volume that is mounted."),
+    FLAG("expandSubPath", mv1_mount, expand_sub_path, "$(NAME) in `subPath` is a variable."),
     {.key = "items",
      .kind = BIND_NODE,
      .by_name = true,
      .takes = TAKES_STRING,
      AT(mv1_mount, items),
      .doc = "Keys of the ConfigMap or Secret and the files they become; absent: every key."},
+    NODE("size", TAKES_QUANTITY, mv1_mount, size, "How much an emptyDir may hold."),
+    COUNT("mode", 0, 0777, 0, mv1_mount, mode,
+          "The permissions of a ConfigMap's or Secret's files, in decimal as in Kubernetes."),
     FLAG("readOnly", mv1_mount, read_only, "Processes cannot write there."),
     FLAG("optional", mv1_mount, optional, "A ConfigMap or Secret that is not there is no error."),
 };
@@ -194,6 +198,10 @@ static const struct bind_field role_fields[] = {
     WORD("shell", mv1_shells, mv1_role, shell,
          "What runs a text: /bin/sh (default), bash, or bash that stops at the first failure."),
     STRINGS("args", mv1_role, args, "For the image's own entry point."),
+    FLAG("ownSlots", mv1_role, own_slots,
+         "The command is run once in a replica and starts the processes itself, as torchrun does."),
+    FLAG("hostsRanks", mv1_role, hosts_ranks,
+         "A launcher in which ranks run too, as on the first host."),
     FLAG("expand", mv1_role, expand, "$(NAME) in a list stands for a variable, as in Kubernetes."),
     TEXT("image", mv1_role, image, "The container's image; here --image says what stands for it."),
     TEXT("workdir", mv1_role, workdir,
@@ -227,6 +235,8 @@ static const struct bind_field role_fields[] = {
         "succeedsAfter", 1, mv1_successes, mv1_role, succeeds_after,
         "So many succeeded replicas end the job with success; `all`, `first` (replica 0 alone) or "
         "`never`. Absent: the job ends when every command has."),
+    FLAG("endsAlone", mv1_role, ends_alone,
+         "When the job has succeeded, its replicas have the grace period to end by themselves."),
     NODE("grace", TAKES_STRING, mv1_role, grace,
          "From SIGTERM to SIGKILL when a replica is stopped: 30s."),
     WORD("kind", mv1_kinds, mv1_role, kind,
@@ -313,6 +323,7 @@ static const struct bind_table openpai_table =
         .table = &mv1_mode_table, AT(mv1_job, member), .doc = (text)                               \
     }
 
+static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH", NULL};
 static const char *const versions[] = {MUSTER_V1, NULL};
 
 static const struct bind_field job_fields[] = {
@@ -344,6 +355,10 @@ static const struct bind_field job_fields[] = {
          "with the frameworks none and pytorch."),
     FLAG("gang", mv1_job, gang,
          "No command starts before every replica is there (default, unless there is a launcher)."),
+    WORD("implementation", implementations, mv1_job, implementation,
+         "The MPI that a cluster prepares its pods for: OpenMPI (default), Intel or MPICH."),
+    FLAG("sparseCluster", mv1_job, sparse_cluster,
+         "TF_CONFIG tells a worker of itself and the parameter servers only."),
     PART("mpi", mpi_table, mv1_job, mpi, "How Muster composes the mpirun line."),
     {.key = "retries",
      .kind = BIND_NODE,
