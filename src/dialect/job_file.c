@@ -71,6 +71,7 @@ static enum verdict read_document(struct arena *a, const struct read_options *op
     if (!spec || jf->diags.n_errors > before)
         return VERDICT_REJECT;
     spec->file = jf->path;
+    spec->root_at = root;
     jf->jobs[jf->n_jobs++] = spec;
     return VERDICT_ACCEPT;
 }

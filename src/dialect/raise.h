@@ -1,0 +1,109 @@
+/* raise.h - from the job model back to a document of some dialect: what `muster convert` writes.
+ *
+ * A dialect that can be written has a raise_fn (the table is in convert.c). It makes a whole document
+ * from the model, and, where the source was a Kubernetes object, from the residual pod templates, labels and
+ * annotations. It does not look for what gets lost: convert.c lowers the result and compares. It only
+ * says which role became which, and what a comparison cannot see.
+ */
+#ifndef DIALECT_RAISE_H
+#define DIALECT_RAISE_H
+
+#include "doc/make.h"
+#include "spec/diff.h"
+#include "spec/spec.h"
+
+struct loss {
+    const char *path; /* of the model (roles.worker.env.X) or of the source (.spec.mainContainer) */
+    const char *text; /* what happens to it, and why if it is not plain */
+};
+
+struct losses { /* in the arena */
+    struct arena *a;
+    struct loss *v;
+    size_t n, cap;
+    struct role_pair *roles; /* what became of the source's roles; none: all have their names */
+    size_t n_roles;
+    const char *code, *refusal, *hint; /* set if the job cannot be said in the dialect at all */
+};
+
+/* Adds a line; of several with one path the first stays. */
+void loss_add(struct losses *ls, const char *path, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Says that the job has no meaning in the dialect. Returns NULL, for `return loss_refuse(…)`. */
+const struct node *loss_refuse(struct losses *ls, const char *code, const char *hint,
+                               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+void loss_pair(struct losses *ls, const char *from, const char *to);
+
+/* The whole document that says the job, or NULL after loss_refuse(). */
+typedef const struct node *raise_fn(struct arena *a, const struct job_spec *spec,
+                                    struct losses *losses);
+raise_fn raise_t9k, raise_muster, raise_mpijob, raise_pytorchjob, raise_tfjob;
+
+struct raising {
+    struct arena *a;
+    const struct job_spec *spec;
+    struct losses *losses;
+};
+
+/* --- pod templates (raise_pod.c, raise_volumes.c) ------------------------------------------- */
+
+enum pod_command {
+    POD_COMMAND,    /* the role's */
+    POD_NO_COMMAND, /* none: the operator gives it one */
+    POD_AS_IT_IS,   /* what the template has */
+};
+
+struct pod_wish {
+    const char *container; /* what the target calls it; NULL: it keeps its name */
+    enum pod_command command;
+    bool image; /* the target demands one */
+    bool first; /* it must be the first container */
+};
+
+/* The role's pod template: the residual one with what the model says differently, or a new one. */
+struct node *raise_template(struct raising *r, const struct role *role, const struct pod_wish *w);
+
+/* A copy of a pod template without the keys that Kubernetes does not have (raise_known.c). */
+struct node *raise_copy_template(struct raising *r, const struct node *source);
+
+/* A list for `env`, NULL if it is empty; the same for `envFrom`. */
+struct node *raise_env(struct arena *a, const struct env_entry *v, size_t n);
+struct node *raise_env_from(struct arena *a, const struct env_entry *v, size_t n);
+
+/* Puts the role's mounts (and volumes, where the pod lacks them), its /dev/shm and its init containers
+ * into the pod. `was` is what the pod says so far. */
+void raise_volumes(struct raising *r, const struct role *role, const struct role *was,
+                   struct node *pod, struct node *container);
+
+/* "500m", "2"; "4Gi", "1000". */
+const char *raise_cpu(struct arena *a, int64_t milli);
+const char *raise_bytes(struct arena *a, int64_t bytes);
+
+/* Do both say the same of what begins with that path? */
+bool raise_same(struct raising *r, const struct role *x, const struct role *y, const char *path);
+
+/* --- Kubernetes objects (raise_kube.c) ------------------------------------------------------ */
+
+/* apiVersion, kind, metadata (a name that Kubernetes takes; labels and annotations of the source). */
+struct node *raise_object(struct raising *r, const char *api_version, const char *kind);
+
+/* Is the name only what generateName would begin one with? */
+bool raise_name_is_generated(const struct job_spec *spec);
+
+/* Kubeflow's runPolicy, NULL if there is nothing to say. */
+struct node *raise_run_policy(struct raising *r);
+
+/* Where an MPIJob's keys are mounted, of the source; a copy, or NULL. Both kinds of MPIJob have it. */
+const struct node *raise_ssh_mount(struct raising *r);
+
+/* Kubeflow's restartPolicy, or NULL for the kind's default. */
+const struct node *raise_restart(struct raising *r, const struct role *role,
+                                 enum restart_policy preset);
+
+/* Kubeflow's {replicas, restartPolicy, template}. */
+struct node *raise_replica(struct raising *r, const struct role *role, int32_t replicas,
+                           enum restart_policy preset, const struct pod_wish *w);
+
+#endif
