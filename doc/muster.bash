@@ -23,6 +23,8 @@ _muster()
         mapfile -t COMPREPLY < <(compgen -W "$("$program" list -q)" -- "$word")
     elif ((COMP_CWORD == 2)) && [[ $word != -* && " cancel pause resume exec " == *" $verb "* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$("$program" list -qr)" -- "$word")
+    elif [[ $verb == convert && ${COMP_WORDS[COMP_CWORD - 1]} == --to ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "mpijob pytorchjob tfjob t9k muster" -- "$word")
     elif [[ $word == -* ]]; then
         local words=("$verb") # the options of a prototype are its own
         [[ $verb != generate ]] || ((COMP_CWORD == 2)) || words+=("${COMP_WORDS[2]}")

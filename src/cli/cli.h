@@ -64,7 +64,8 @@ struct verb {
 };
 
 extern const struct verb *const verbs[]; /* NULL-terminated */
-extern const struct verb verb_run, verb_validate, verb_explain, verb_generate, verb_schema;
+extern const struct verb verb_run, verb_validate, verb_explain, verb_convert, verb_generate,
+    verb_schema;
 extern const struct verb verb_list, verb_show, verb_events, verb_logs, verb_wait, verb_cancel,
     verb_pause, verb_resume, verb_exec, verb_sim;
 

@@ -15,9 +15,9 @@
 #endif
 
 const struct verb *const verbs[] = {
-    &verb_run,    &verb_validate, &verb_explain, &verb_generate, &verb_list,  &verb_show,
-    &verb_events, &verb_logs,     &verb_wait,    &verb_cancel,   &verb_pause, &verb_resume,
-    &verb_exec,   &verb_sim,      &verb_schema,  NULL,
+    &verb_run,    &verb_validate, &verb_explain, &verb_convert, &verb_generate, &verb_list,
+    &verb_show,   &verb_events,   &verb_logs,    &verb_wait,    &verb_cancel,   &verb_pause,
+    &verb_resume, &verb_exec,     &verb_sim,     &verb_schema,  NULL,
 };
 
 static void help(FILE *out)
