@@ -1,0 +1,109 @@
+#!/bin/sh
+# muster convert: every accepted file to every target. What gets lost is in t/convert-losses.tsv, and every
+# row there is needed; a document written in its own dialect is the same, but for what was changed.
+#
+# The examples of this tree are always converted; those of MUSTER_CORPUS where there are any. Rows that
+# only these need are then checked too.
+. "${0%/*}/lib.sh"
+
+same=$PROGRAMS/libprog/same_document table=$TOP/t/convert-losses.tsv
+tab=$(printf '\t')
+
+# --- everything to everything ---------------------------------------------------------------------
+
+ok "files are converted" python3 "$TOP/t/convert.py" "$MUSTER" "$same" "$table" "$TOP/examples" \
+    ${MUSTER_CORPUS:+"$MUSTER_CORPUS"}
+cp "$WORK/ok" "$WORK/rows"
+while IFS=$tab read -r result what why; do
+    case $result in
+    fine | wrong) is "$result${why:+: $why}" fine "$what" ;;
+    unused) [ -z "${MUSTER_CORPUS:-}" ] || is "$what" "" "every row of the table is needed" ;;
+    counts) diag "$what" ;;
+    esac
+done <"$WORK/rows"
+[ -n "${MUSTER_CORPUS:-}" ] || skip "MUSTER_CORPUS is not set: rows of the table that only it needs are not checked"
+like "$(cat "$WORK/rows")" '^counts' "to the end"
+
+# --- the verb -------------------------------------------------------------------------------------
+
+t9k=$TOP/examples/mpi-example.yaml
+run_muster convert --to mpijob "$t9k"
+is "$rc" 0 "a conversion with a loss succeeds"
+is "$(cat "$err")" "lost: mpi.sshd: /usr/sbin/sshd is left out" "and tells it"
+like "$(cat "$out")" '^kind: MPIJob' "on stdout is the document"
+cp "$out" "$WORK/mpijob.yaml"
+run_muster validate "$WORK/mpijob.yaml"
+is "$rc" 0 "which is accepted"
+
+run_muster convert --to kubeflow-mpi-v2beta1 -O "$WORK/again.yaml" "$t9k"
+ok "by the dialect's id, into a file" cmp "$WORK/mpijob.yaml" "$WORK/again.yaml"
+
+run_muster convert --strict --to mpijob -O "$WORK/strict.yaml" "$t9k"
+is "$rc" 1 "--strict refuses a loss"
+ok "and writes nothing" test ! -e "$WORK/strict.yaml" -a ! -s "$out"
+run_muster convert --strict --to t9k "$t9k"
+is "$rc" 0 "--strict takes a conversion without any"
+
+run_muster convert --to tfjob "$t9k"
+is "$rc" 1 "a job that has no meaning there is refused"
+like "$(cat "$err")" 'mpi-example.yaml:4:9: error\[E0701\]' "with code and place"
+
+sed 's/replicas: 5/replicas: 5 # as many as fit/' "$t9k" >"$WORK/commented.yaml"
+run_muster convert --to t9k "$WORK/commented.yaml"
+like "$(cat "$err")" '^note: comments of the file are not carried over$' "comments are said to be dropped"
+
+run_muster convert --to t9k --set spec.worker.replicas=7 "$t9k"
+"$same" "$t9k" "$out" >"$WORK/changes"
+is "$(cat "$WORK/changes")" 0.spec.worker.replicas "--set comes first, and changes just that"
+run_muster convert --to t9k --entrypoint worker=x "$t9k"
+is "$rc" 2 "options that make no sense are refused"
+run_muster convert --to nowhere "$t9k"
+is "$rc" 2 "and targets that there are none"
+run_muster convert --to t9k "$TOP/t/convert-losses.tsv"
+is "$rc" 2 "and files that are no jobs"
+
+# Several documents, and one that is no job.
+{
+    cat "$t9k"
+    echo ---
+    cat "$WORK/mpijob.yaml"
+    printf -- '---\napiVersion: v1\nkind: Service\nmetadata: {name: x}\n'
+} >"$WORK/three.yaml"
+run_muster convert --to mpijob "$WORK/three.yaml"
+is "$(grep -c '^kind: MPIJob$' "$out") $(grep -c '^kind: Service$' "$out") $(grep -c '^---$' "$out")" "2 1 2" \
+    "jobs are converted one by one, other objects go with them"
+run_muster convert --to muster "$WORK/three.yaml"
+like "$(cat "$err")" '^lost: documents.Service:' "where they have no meaning, that is told"
+
+# A secret of the file is not in what is written.
+cat >"$WORK/secret.yaml" <<'END'
+protocolVersion: 2
+name: hush
+type: job
+secrets: {token: sesame-open}
+prerequisites:
+  - {protocolVersion: 2, name: image, type: dockerimage, uri: python:3}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands: ["curl -H <% $secrets.token %>"]
+END
+run_muster convert --to muster "$WORK/secret.yaml"
+is "$rc" 0 "a job with a secret is converted"
+unlike "$(cat "$out" "$err")" sesame "without it"
+like "$(cat "$err")" '^lost: roles.worker.command: a secret' "which is told"
+
+sed 's/^  worker:/  master:\n    instances: 2\n    dockerImage: image\n    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n    commands: [date]\n  worker:/' \
+    "$WORK/secret.yaml" >"$WORK/masters.yaml"
+run_muster convert --to pytorchjob "$WORK/masters.yaml"
+is "$rc" 1 "what would be refused there is not written"
+like "$(cat "$err")" 'error\[E0704\]: as kubeflow-pytorch it would not be accepted' "and it is said why"
+
+# What was converted runs as before.
+run_muster convert --to muster "$TOP/examples/muster/hello.yaml"
+cp "$out" "$WORK/hello.yaml"
+run_job "$WORK/hello.yaml"
+is "$rc" 0 "a converted job runs"
+done_testing
