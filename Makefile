@@ -69,7 +69,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-sim mutants cov soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-sim test-convert-crds mutants cov soak bench fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -83,6 +83,7 @@ help:
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
+	'make test-convert-crds  converted files against the CRDs of Kubeflow'\''s operators, which it fetches' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
@@ -190,6 +191,8 @@ SCHEDULES := $(B)/unit/engine/sim/test/schedules
 test-sim: $(SCHEDULES)
 	@MUSTER_TEST_SEED=$${MUSTER_TEST_SEED:-$$(date +%s)} \
 	    MUSTER_SCHEDULES=$${MUSTER_SCHEDULES:-100000} $(SCHEDULES)
+test-convert-crds: $(B)/muster
+	@$(TEST_ENV) REAL_HOME=$$HOME prove -e '' t/validate-converted
 mutants: $(SCHEDULES)
 	@tools/mutants $(B)
 # Not optimised: a line that was merged with another would count as not reached.
