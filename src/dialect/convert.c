@@ -117,6 +117,8 @@ int job_convert(struct arena *a, const struct converting *c, struct strbuf *out,
     const struct node *root;
 
     *ret = (struct losses){.a = a};
+    if (!own)
+        spec = settle(a, spec, ret);
     root = own ? raise_own(a, c, ret) : c->to->raise(a, spec, ret);
     if (!root)
         return err_set(e, -ENOTSUP, "%s", ret->refusal ? ret->refusal : "it cannot be written");

@@ -31,6 +31,9 @@ struct converting {
 int job_convert(struct arena *a, const struct converting *c, struct strbuf *out, struct losses *ret,
                 struct err *e);
 
+/* settle.c: the job without what only its own platform could resolve. */
+const struct job_spec *settle(struct arena *a, const struct job_spec *spec, struct losses *ls);
+
 /* residue.c: adds what of the source is neither in the model nor carried. */
 void residue_find(struct arena *a, const struct converting *c, struct losses *ls);
 
