@@ -14,7 +14,8 @@ notes() # of the last explain -o json
 
 roles()
 {
-    json jobs.0.roles "$out" | tr -d '"{} ' | sed 's/name://g; s/replicas://g; s/slots://g'
+    json jobs.0.roles "$out" | tr -d '"{} ' |
+        sed 's/name://g; s/replicas://g; s/slots://g; s/,mounts:\[[^]]*\]//g'
 }
 
 refused() # MESSAGE NAME ARG…: by explain with 2 and by run with 125

@@ -16,9 +16,10 @@ int mount_refuse(struct resolver *rs, struct mount_place *p, int code, const cha
 
     p->kind = PLACE_NONE;
     p->why = text;
-    if (rs->tolerant || !m->at) /* what the file does not ask for, a job may do without */
+    /* what the file does not ask for, a job may do without */
+    if (rs->tolerant || (m->source == VOLUME_OPERATOR && !m->at))
         return 0;
-    if (file)
+    if (file && m->at)
         return err_set(rs->e, code, "%s:%u: %s", file, m->at->pos.line, text);
     return err_set(rs->e, code, "%s", text);
 }
