@@ -1,48 +1,13 @@
 /* azureml.c - Azure ML's command jobs lowered into the model: every field where it belongs, every
  * fault at its place. */
-#include "dialect/dialect.h"
-
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/limits.h"
-#include "base/strbuf.h"
-#include "base/tap.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    enum verdict verdict;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 static void lower(struct lowered *l, const char *text)
 {
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
-    yaml_read(l->a, "dir/my job.yaml", text, strlen(text), &l->ds, &l->doc);
-    l->verdict =
-        azureml.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
-}
-
-/* The codes of all findings with their places: "E0101@3:5 N0421@7:1". */
-static const char *findings(struct lowered *l)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    for (size_t i = 0; i < l->ds.n; i++)
-        strbuf_addf(&sb, "%s%s@%u:%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line,
-                    l->ds.v[i].pos.column);
-    return arena_strndup(l->a, sb.buf, sb.len);
+    lower_by(l, &azureml, "dir/my job.yaml", text, &(struct read_options){0});
 }
 
 /* --- where everything goes ------------------------------------------------------------------ */

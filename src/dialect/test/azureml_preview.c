@@ -1,50 +1,16 @@
 /* azureml_preview.c - Azure ML's preview jobs lowered into the model: every field where it belongs,
  * every number with the rule that gave it. */
-#include "dialect/dialect.h"
 
-#include <string.h>
-
-#include "base/strbuf.h"
-#include "base/tap.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    enum verdict verdict;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 static void lower_with(struct lowered *l, const struct read_options *opts, const char *text)
 {
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
-    yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
-    l->verdict = azureml_preview.lower(l->a, opts, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
+    lower_by(l, &azureml_preview, "x.yaml", text, opts);
 }
 
 static void lower(struct lowered *l, const char *text)
 {
     lower_with(l, &(struct read_options){0}, text);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
-}
-
-/* The codes of all findings with their places: "E0101@3:5 N0401@7:1". */
-static const char *findings(struct lowered *l)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    for (size_t i = 0; i < l->ds.n; i++)
-        strbuf_addf(&sb, "%s%s@%u:%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line,
-                    l->ds.v[i].pos.column);
-    return arena_strndup(l->a, sb.buf, sb.len);
 }
 
 /* "launcher=1 worker=4x4", as validate counts them. */

@@ -3,17 +3,7 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
-#include "base/tap.h"
-#include "dialect/dialect.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 /* head: "v1 PyTorchJob". Keys of spec begin in line 5. */
 static void lower(struct lowered *l, const char *head, const char *spec)
@@ -21,24 +11,14 @@ static void lower(struct lowered *l, const char *head, const char *spec)
     const char *kind = strchr(head, ' ') + 1;
     const struct dialect *d = *kind == 'T' ? &kubeflow_tf : &kubeflow_pytorch;
 
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
+    auto_strbuf struct strbuf text = STRBUF_INIT;
 
-    const char *text = arena_printf(l->a,
-                                    "apiVersion: kubeflow.org/%.*s\nkind: %s\n"
-                                    "metadata: {name: j, namespace: ns}\nspec:\n%s",
-                                    (int)(kind - head - 1), head, kind, spec);
-
-    yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
+    strbuf_addf(&text,
+                "apiVersion: kubeflow.org/%.*s\nkind: %s\n"
+                "metadata: {name: j, namespace: ns}\nspec:\n%s",
+                (int)(kind - head - 1), head, kind, spec);
+    lower_by(l, d, "x.yaml", text.buf, &(struct read_options){0});
     ok(d->detect(l->doc.roots[0]), "it is a %s", head);
-    d->lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
 }
 
 #define POD(name) "template: {spec: {containers: [{name: " name ", image: i}]}}"

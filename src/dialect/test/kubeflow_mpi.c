@@ -3,37 +3,16 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
-#include "base/tap.h"
-#include "dialect/dialect.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 static void lower(struct lowered *l, const char *spec, const struct read_options *opts)
 {
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
+    auto_strbuf struct strbuf text = STRBUF_INIT;
 
-    const char *text = arena_printf(l->a,
-                                    "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\n"
-                                    "metadata: {name: j}\nspec:\n%s",
-                                    spec);
-
-    yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
-    kubeflow_mpi_v1alpha1.lower(l->a, opts, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
+    strbuf_addf(&text,
+                "apiVersion: kubeflow.org/v1alpha1\nkind: MPIJob\nmetadata: {name: j}\nspec:\n%s",
+                spec);
+    lower_by(l, &kubeflow_mpi_v1alpha1, "x.yaml", text.buf, opts);
 }
 
 #define TEMPLATE "  template: {spec: {containers: [{name: c, image: i}]}}\n"

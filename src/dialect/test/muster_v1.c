@@ -1,44 +1,12 @@
 /* muster_v1.c - Muster's own job file lowered into the model: the short forms, and everything the
  * model has. */
-#include "dialect/dialect.h"
 
-#include <string.h>
-
-#include "base/strbuf.h"
-#include "base/tap.h"
 #include "doc/schema.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 static void lower(struct lowered *l, const char *text)
 {
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
-    yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
-    muster_v1.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
-}
-
-/* The codes of all findings with their lines: "E0101@3 N0301@7". */
-static const char *findings(struct lowered *l)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    for (size_t i = 0; i < l->ds.n; i++)
-        strbuf_addf(&sb, "%s%s@%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line);
-    return arena_strndup(l->a, sb.buf, sb.len);
+    lower_by(l, &muster_v1, "x.yaml", text, &(struct read_options){0});
 }
 
 /* A list of strings as one: "a|b". */
@@ -61,7 +29,7 @@ static void test_short(void)
     const struct role *r;
 
     lower(&l, HEAD "roles:\n  worker: {replicas: 2, slots: 3, command: echo $RANK}\n");
-    is_str(findings(&l), "", "five lines are a job");
+    is_str(finding_lines(&l), "", "five lines are a job");
     r = &l.spec->roles[0];
     is_str(l.spec->dialect, "muster-v1", "its dialect");
     is_str(r->name, "worker", "a role is called by its key");
@@ -78,7 +46,7 @@ static void test_short(void)
 
     lower(&l, HEAD "framework: tensorflow\nroles:\n  ps: {command: [a]}\n"
                    "  worker: {command: [b], succeedsAfter: first, ports: {http: any}}\n");
-    is_str(findings(&l), "", "a TensorFlow job");
+    is_str(finding_lines(&l), "", "a TensorFlow job");
     ok(!l.spec->ranks, "its tasks are no ranks");
     is_str(l.spec->roles[0].ports[0].label, "TF_CONFIG", "each role has TensorFlow's port");
     is_str(l.spec->roles[1].ports[1].label, "TF_CONFIG", "behind its own");
@@ -98,7 +66,7 @@ static void test_mpi(void)
     lower(&l, HEAD
           "framework: mpi\nroles:\n"
           "  worker: {replicas: 2, slots: 3, command: [./walk, \"1\"], image: i, env: {A: 1}}\n");
-    is_str(findings(&l), "", "an MPI job without a launcher");
+    is_str(finding_lines(&l), "", "an MPI job without a launcher");
     is_int((long long)l.spec->n_roles, 2, "has one made for it");
     ok(l.spec->roles[0].kind == ROLE_LAUNCHER && l.spec->roles[1].kind == ROLE_HOST, "first");
     is_str(l.spec->roles[0].image, "i", "from what the hosts have");
@@ -111,7 +79,7 @@ static void test_mpi(void)
     lower(&l, HEAD "framework: mpi\nmpi: {program: walk 1, args: [-N, \"2\", --enable-recovery],\n"
                    "  mca: {btl: ^openib, n: 3}, home: /opt, sshd: /sbin/sshd}\nroles:\n"
                    "  launcher: {image: a}\n  worker: {image: b}\n");
-    is_str(findings(&l), "", "a launcher without a command has a line composed");
+    is_str(finding_lines(&l), "", "a launcher without a command has a line composed");
     is_str(joined(&l, l.spec->mpi->program), "/bin/sh|-c|walk 1", "a text needs a shell");
     ok(l.spec->mpi->recovery && l.spec->mpi->n_mca == 2, "mpirun's options");
     is_str(l.spec->mpi->mca[1].value, "3", "a parameter may be a number");
@@ -122,7 +90,7 @@ static void test_mpi(void)
     lower(&l, HEAD
           "framework: mpi\nroles:\n  launcher: {command: [mpirun, x]}\n"
           "  worker: {slots: auto}\n  node: {kind: host}\n  board: {kind: plain, command: x}\n");
-    is_str(findings(&l), "", "a launcher that calls mpirun itself");
+    is_str(finding_lines(&l), "", "a launcher that calls mpirun itself");
     ok(!l.spec->mpi && l.spec->roles[1].slots_kind == SLOTS_AUTO &&
            l.spec->roles[2].slots_kind == SLOTS_UNSET && l.spec->roles[3].kind == ROLE_PLAIN,
        "and hosts of all kinds");
@@ -250,7 +218,7 @@ static void test_whole(void)
     struct lowered l;
 
     lower(&l, whole);
-    is_str(findings(&l), "N0301@15 N0301@16 N0301@18 N0301@19 N0305@39 N0301@45",
+    is_str(finding_lines(&l), "N0301@15 N0301@16 N0301@18 N0301@19 N0305@39 N0301@45",
            "all of the model can be said");
     if (!l.spec)
         return;
@@ -333,7 +301,7 @@ static void test_faults(void)
         struct lowered l;
 
         lower(&l, faults[i].text);
-        is_str(findings(&l), faults[i].want, "fault %zu", i);
+        is_str(finding_lines(&l), faults[i].want, "fault %zu", i);
         ok((l.spec != NULL) == !strchr(faults[i].want, 'E'), "a spec if and only if it is fine");
         done(&l);
     }

@@ -1,9 +1,9 @@
 /* openpai_v1.c - OpenPAI's first job file lowered into the model. */
-#include "dialect/test/pai.h"
+#include "dialect/test/lowered.h"
 
 static void lower_with(struct lowered *l, const char *text, const struct read_options *opts)
 {
-    pai_lower(l, &openpai_v1, text, opts);
+    lower_by(l, &openpai_v1, "x", text, opts);
 }
 
 static void lower(struct lowered *l, const char *text)

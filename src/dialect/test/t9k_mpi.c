@@ -1,44 +1,10 @@
 /* t9k_mpi.c - TensorStack's MPIJob lowered into the model: every field where it belongs. */
-#include "dialect/dialect.h"
 
-#include <string.h>
-
-#include "base/strbuf.h"
-#include "base/tap.h"
-#include "doc/yaml.h"
-
-struct lowered {
-    struct arena *a;
-    struct diags ds;
-    struct doc doc;
-    enum verdict verdict;
-    struct job_spec *spec;
-};
+#include "dialect/test/lowered.h"
 
 static void lower(struct lowered *l, const char *text)
 {
-    l->a = arena_new();
-    diags_init(&l->ds, l->a);
-    yaml_read(l->a, "x.yaml", text, strlen(text), &l->ds, &l->doc);
-    l->verdict =
-        t9k_mpi.lower(l->a, &(struct read_options){0}, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
-    diags_sort(&l->ds);
-}
-
-static void done(struct lowered *l)
-{
-    diags_release(&l->ds);
-    arena_free(l->a);
-}
-
-/* The codes of all findings with their lines: "E0101@3 N0301@7". */
-static const char *findings(struct lowered *l)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    for (size_t i = 0; i < l->ds.n; i++)
-        strbuf_addf(&sb, "%s%s@%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line);
-    return arena_strndup(l->a, sb.buf, sb.len);
+    lower_by(l, &t9k_mpi, "x.yaml", text, &(struct read_options){0});
 }
 
 #define HEAD "apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nmetadata: {name: j}\nspec:\n"
@@ -121,7 +87,7 @@ static void test_m1(void)
 
     lower(&l, m1);
     s = l.spec;
-    is_str(findings(&l), "", "a full M1 file has nothing to tell");
+    is_str(finding_lines(&l), "", "a full M1 file has nothing to tell");
     ok(s != NULL, "it is lowered");
     if (!s)
         return;
@@ -186,7 +152,7 @@ static void test_m2(void)
 
     lower(&l, text);
     s = l.spec;
-    is_str(findings(&l), "N0301@7 N0301@11 N0302@12 N0302@15", "M2, with mca where M1 has it");
+    is_str(finding_lines(&l), "N0301@7 N0301@11 N0302@12 N0302@15", "M2, with mca where M1 has it");
     ok(s != NULL, "it is lowered");
     if (!s)
         return;
@@ -266,7 +232,7 @@ static void test_findings(void)
         struct lowered l;
 
         lower(&l, rows[i].text);
-        is_str(findings(&l), rows[i].want, "findings %zu", i);
+        is_str(finding_lines(&l), rows[i].want, "findings %zu", i);
         ok((l.spec != NULL) == (l.ds.n_errors == 0), "a spec if and only if there is no error");
         done(&l);
     }

@@ -1,6 +1,6 @@
-/* pai.h - a text lowered by one of the OpenPAI dialects, and what came of it in words. */
-#ifndef DIALECT_TEST_PAI_H
-#define DIALECT_TEST_PAI_H
+/* lowered.h - a text lowered by a dialect, and what came of it in words; for the tests of dialects. */
+#ifndef DIALECT_TEST_LOWERED_H
+#define DIALECT_TEST_LOWERED_H
 
 #include <string.h>
 
@@ -13,16 +13,17 @@ struct lowered {
     struct arena *a;
     struct diags ds;
     struct doc doc;
+    enum verdict verdict;
     struct job_spec *spec;
 };
 
-static inline void pai_lower(struct lowered *l, const struct dialect *dialect, const char *text,
-                             const struct read_options *opts)
+static inline void lower_by(struct lowered *l, const struct dialect *dialect, const char *file,
+                            const char *text, const struct read_options *opts)
 {
     l->a = arena_new();
     diags_init(&l->ds, l->a);
-    yaml_read(l->a, "x", text, strlen(text), &l->ds, &l->doc);
-    dialect->lower(l->a, opts, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
+    yaml_read(l->a, file, text, strlen(text), &l->ds, &l->doc);
+    l->verdict = dialect->lower(l->a, opts, &l->doc, l->doc.roots[0], &l->ds, &l->spec);
     diags_sort(&l->ds);
 }
 
@@ -40,6 +41,16 @@ static inline const char *findings(struct lowered *l)
     for (size_t i = 0; i < l->ds.n; i++)
         strbuf_addf(&sb, "%s%s@%u:%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line,
                     l->ds.v[i].pos.column);
+    return arena_strndup(l->a, sb.buf, sb.len);
+}
+
+/* The same with lines alone: "E0101@3 N0301@7". */
+static inline const char *finding_lines(struct lowered *l)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < l->ds.n; i++)
+        strbuf_addf(&sb, "%s%s@%u", i ? " " : "", l->ds.v[i].code, l->ds.v[i].pos.line);
     return arena_strndup(l->a, sb.buf, sb.len);
 }
 
