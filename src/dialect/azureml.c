@@ -186,20 +186,12 @@ static bool lower_roles(struct az *l)
     struct role *roles = ARENA_ARRAY(l->b.a, struct role, AZ_N_ROLES), *node = &roles[AZ_NODE];
     bool runs;
 
-    *node = (struct role){
-        .name = "node",
-        .kind = ROLE_PLAIN,
-        .replicas = az_count(l, "instance_count", count, 1, 1),
-        .replicas_at = count,
-        .slots_kind = SLOTS_NUMBER,
-        .slots = 1,
-        .shell_kind = SHELL_BASH,
-        .command_at = node_get(l->job->at, "command"),
-        .image = lower_environment(l),
-        .res = RESOURCES_UNSET,
-        .grace_s = -1,
-        .restart = RESTART_NEVER,
-    };
+    *node = spec_new_role("node", ROLE_PLAIN);
+    node->replicas = az_count(l, "instance_count", count, 1, 1);
+    node->replicas_at = count;
+    node->shell_kind = SHELL_BASH;
+    node->command_at = node_get(l->job->at, "command");
+    node->image = lower_environment(l);
     node->shell = lower_command(l);
     lower_code(l, node);
     lower_variables(l, node);

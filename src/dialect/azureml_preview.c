@@ -76,16 +76,7 @@ static struct azp_out *lower_role(struct azp *l, const char *name, const struct 
     struct azp_out *out = &l->roles[l->out->n_roles];
 
     out->role = &l->spec_roles[l->out->n_roles++];
-    *out->role = (struct role){
-        .name = name,
-        .kind = ROLE_PLAIN,
-        .replicas = 1,
-        .slots_kind = SLOTS_NUMBER,
-        .slots = 1,
-        .res = RESOURCES_UNSET,
-        .grace_s = -1,
-        .restart = RESTART_NEVER,
-    };
+    *out->role = spec_new_role(name, ROLE_PLAIN);
     out->in = in;
     if (!in)
         return out;

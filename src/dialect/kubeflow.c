@@ -382,16 +382,8 @@ struct role *kubeflow_lower_roles(const struct binder *b, const struct kubeflow_
         diag_at(b->ds, node_label(r->at), "E0104", NULL, "there is no replica spec in `%s`",
                 r->at->parent_key);
     for (size_t i = 0; i < n; i++) {
-        roles[i] = (struct role){
-            .name = kubeflow_roles[order[i]],
-            .kind = ROLE_PLAIN,
-            .replicas = 1,
-            .slots_kind = SLOTS_NUMBER,
-            .slots = 1,
-            .res = RESOURCES_UNSET,
-            .grace_s = -1,
-            .restart = kind->restart,
-        };
+        roles[i] = spec_new_role(kubeflow_roles[order[i]], ROLE_PLAIN);
+        roles[i].restart = kind->restart;
         lower_role(b, r->of[order[i]], kind, &roles[i]);
     }
     out->roles = roles;

@@ -173,12 +173,7 @@ static void lower_roles(struct lowering *l)
     for (size_t i = 0; i < n; i++) {
         struct role *role = &roles[i];
 
-        *role = (struct role){.name = kubeflow_roles[order[i]],
-                              .replicas = 1,
-                              .slots_kind = SLOTS_NUMBER,
-                              .slots = 1,
-                              .res = RESOURCES_UNSET,
-                              .grace_s = -1};
+        *role = spec_new_role(kubeflow_roles[order[i]], ROLE_PLAIN);
         if (order[i] == KUBEFLOW_LAUNCHER)
             lower_launcher(l, in->of[order[i]], !worker, role);
         else

@@ -76,16 +76,7 @@ static struct role *make_launcher(const struct binder *b, const struct mv1_job *
     }
     memmove(&roles[1], &roles[0], *n * sizeof(*roles));
     (*n)++;
-    roles[0] = (struct role){
-        .name = name,
-        .kind = ROLE_LAUNCHER,
-        .replicas = 1,
-        .slots_kind = SLOTS_NUMBER,
-        .slots = 1,
-        .res = RESOURCES_UNSET,
-        .grace_s = -1,
-        .restart = RESTART_NEVER,
-    };
+    roles[0] = spec_new_role(name, ROLE_LAUNCHER);
     pod_share_role(find_kind(roles, *n, ROLE_HOST), &roles[0]);
     return &roles[0];
 }

@@ -154,17 +154,10 @@ void pai_reject_nulls(const struct binder *b, const struct bind_table *table,
 
 struct role pai_role(const char *name, enum shell_kind shell)
 {
-    return (struct role){
-        .name = name,
-        .kind = ROLE_PLAIN,
-        .replicas = 1,
-        .slots_kind = SLOTS_NUMBER,
-        .slots = 1,
-        .shell_kind = shell,
-        .res = RESOURCES_UNSET,
-        .grace_s = -1,
-        .restart = RESTART_NEVER,
-    };
+    struct role role = spec_new_role(name, ROLE_PLAIN);
+
+    role.shell_kind = shell;
+    return role;
 }
 
 void pai_resources(struct role *role, int32_t cpu, int32_t memory_mb, int32_t gpu, int32_t shm_mb,

@@ -292,13 +292,7 @@ struct node *raise_muster_role(struct raising *r, const struct role *role)
 
 bool muster_makes_role(struct raising *r, const struct role *role)
 {
-    struct role made = {.name = role->name,
-                        .kind = ROLE_LAUNCHER,
-                        .replicas = 1,
-                        .slots_kind = SLOTS_NUMBER,
-                        .slots = 1,
-                        .res = RESOURCES_UNSET,
-                        .grace_s = -1};
+    struct role made = spec_new_role(role->name, ROLE_LAUNCHER);
     struct spec_differences ds;
     struct job_spec x = *r->spec, y = *r->spec;
     const struct role *host = NULL;

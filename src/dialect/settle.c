@@ -16,23 +16,9 @@ struct settling {
 
 /* --- values --------------------------------------------------------------------------------- */
 
-static const struct job_value *value_at(const struct job_spec *spec, const char *p, size_t *ret_n)
+static const char *text_of(void *ctx, const struct job_value *v)
 {
-    for (size_t i = 0; i < spec->n_values; i++) {
-        const struct job_value *v = &spec->values[i];
-        const char *kind = v->kind == VALUE_OUTPUT ? "outputs." : "inputs.";
-        size_t k = strlen(kind), n = strlen(v->name);
-
-        if (!strncmp(p, kind, k) && !strncmp(p + k, v->name, n) && !strncmp(p + k + n, "}}", 2)) {
-            *ret_n = k + n + 2;
-            return v;
-        }
-    }
-    return NULL;
-}
-
-static const char *text_of(struct settling *s, const struct job_value *v)
-{
+    struct settling *s = ctx;
     bool output = v->kind == VALUE_OUTPUT;
     const char *path = arena_printf(s->a, "values.%s.%s", output ? "outputs" : "inputs", v->name);
 
@@ -48,21 +34,7 @@ static const char *text_of(struct settling *s, const struct job_value *v)
 
 static const char *filled(struct settling *s, const char *text)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    const char *p;
-
-    if (!text || !strstr(text, "${{"))
-        return text;
-    while ((p = strstr(text, "${{"))) {
-        size_t n = 0;
-        const struct job_value *v = value_at(s->spec, p + 3, &n);
-
-        strbuf_add(&sb, text, (size_t)(p - text));
-        strbuf_addstr(&sb, v ? text_of(s, v) : "${{");
-        text = p + 3 + n;
-    }
-    strbuf_addstr(&sb, text);
-    return arena_strndup(s->a, sb.buf, sb.len);
+    return spec_fill_values(s->a, s->spec, text, text_of, s);
 }
 
 static const char *const *all_filled(struct settling *s, const char *const *words)

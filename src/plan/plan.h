@@ -241,8 +241,7 @@ struct start {
 };
 #define FIRST_START ((struct start){.attempt = 1, .instance = 1})
 /* The same as the file has it: a job that is debugged begins with that. */
-#define PLAN_START(plan)                                                                           \
-    ((struct start){.attempt = 1, .instance = 1, .debug = (plan)->spec->debug})
+#define PLAN_START(plan) ((struct start){.attempt = 1, .instance = 1, .debug = (plan)->spec->debug})
 
 /* Does this start of a process only make the replica a host that waits? */
 bool process_waits(const struct process *process, struct start start);

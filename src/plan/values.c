@@ -1,10 +1,7 @@
-/* values.c - see values.h. The dialect has brought references into one form and checked that what they
- * name is there; anything else stays as it is. */
+/* values.c - see values.h. */
 #include "plan/values.h"
 
 #include <string.h>
-
-#include "base/strbuf.h"
 
 const char *value_here(struct arena *a, const struct job_spec *spec, const struct facts *facts,
                        const struct job_value *v)
@@ -20,38 +17,23 @@ const char *value_here(struct arena *a, const struct job_spec *spec, const struc
     return arena_printf(a, "%s/%s", spec->dir, text + 2 * !strncmp(text, "./", 2));
 }
 
-/* The value that is named at p, "inputs.x}}…", and the length of that; NULL if there is none. */
-static const struct job_value *value_at(const struct job_spec *spec, const char *p, size_t *ret_n)
-{
-    for (size_t i = 0; i < spec->n_values; i++) {
-        const struct job_value *v = &spec->values[i];
-        const char *kind = v->kind == VALUE_OUTPUT ? "outputs." : "inputs.";
-        size_t k = strlen(kind), n = strlen(v->name);
+struct here {
+    struct arena *a;
+    const struct job_spec *spec;
+    const struct facts *facts;
+};
 
-        if (!strncmp(p, kind, k) && !strncmp(p + k, v->name, n) && !strncmp(p + k + n, "}}", 2)) {
-            *ret_n = k + n + 2;
-            return v;
-        }
-    }
-    return NULL;
+static const char *value_of(void *ctx, const struct job_value *v)
+{
+    const struct here *h = ctx;
+
+    return value_here(h->a, h->spec, h->facts, v);
 }
 
 const char *values_fill(struct arena *a, const struct job_spec *spec, const struct facts *facts,
                         const char *text)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    const char *p;
+    struct here h = {a, spec, facts};
 
-    if (!text || !spec->n_values)
-        return text;
-    while ((p = strstr(text, "${{"))) {
-        size_t n = 0;
-        const struct job_value *v = value_at(spec, p + 3, &n);
-
-        strbuf_add(&sb, text, (size_t)(p - text));
-        strbuf_addstr(&sb, v ? value_here(a, spec, facts, v) : "${{");
-        text = p + 3 + n;
-    }
-    strbuf_addstr(&sb, text);
-    return arena_strndup(a, sb.buf, sb.len);
+    return spec_fill_values(a, spec, text, value_of, &h);
 }

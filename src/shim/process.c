@@ -17,7 +17,7 @@ struct process {
     struct child child; /* first */
     int pidfd;
     bool is_init; /* of its replica: muster gives it a number as if it were one more process */
-    bool stays; /* its replica waits on when it has ended well */
+    bool stays;   /* its replica waits on when it has ended well */
     struct output *output;
 };
 

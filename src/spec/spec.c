@@ -28,6 +28,18 @@ bool spec_debugs(const struct job_spec *spec, const struct role *role)
     return found;
 }
 
+struct role spec_new_role(const char *name, enum role_kind kind)
+{
+    return (struct role){.name = name,
+                         .kind = kind,
+                         .replicas = 1,
+                         .slots_kind = SLOTS_NUMBER,
+                         .slots = 1,
+                         .res = RESOURCES_UNSET,
+                         .grace_s = -1,
+                         .restart = RESTART_NEVER};
+}
+
 const struct role *spec_role(const struct job_spec *spec, const char *name)
 {
     for (size_t i = 0; i < spec->n_roles; i++) {

@@ -308,6 +308,9 @@ struct job_spec {
     const struct node *root_at; /* the whole document, for raising it again; NULL: none */
 };
 
+/* One replica with one process, about which nothing more is said. */
+struct role spec_new_role(const char *name, enum role_kind kind);
+
 const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
 
 /* Do the role's processes only wait while the job is debugged? */
@@ -317,6 +320,11 @@ bool spec_debugs(const struct job_spec *spec, const struct role *role);
  * numbers by index. Whoever leases ports gives them in this order (facts.ports). */
 size_t spec_n_ports(const struct job_spec *spec);
 bool port_applies(const struct port_request *p, int32_t index); /* to the role's replica index? */
+
+/* The text with each `${{inputs.NAME}}` and `${{outputs.NAME}}` that names a value of the job replaced by
+ * what `of` says for it; the text itself if there is none. */
+const char *spec_fill_values(struct arena *a, const struct job_spec *spec, const char *text,
+                             const char *(*of)(void *ctx, const struct job_value *v), void *ctx);
 
 /* Checks that hold for every dialect: names, counts, limits against requests, shm against memory.
  * Adds its findings to ds, each at the node of the value. */
