@@ -53,10 +53,12 @@ UNIT_SRC := $(wildcard src/*/test/*.c src/engine/*/test/*.c)
 HEADERS := $(wildcard src/*/*.h src/engine/*/*.h)
 
 obj = $(patsubst src/%.c,$(B)/$(1)/%.o,$(2))
-MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC))
+# What `muster help` says of a diagnostic is made from the documentation.
+ERRORS_OBJ := $(B)/obj/made/errors.o
+MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(ERRORS_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(SHIM_SRC))))
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
 SCRIPTS := $(sort $(wildcard t/t[0-9]*.t))
@@ -123,6 +125,10 @@ link = @mkdir -p $(@D); echo '  LINK $@'; \
 
 $(B)/obj/%.o: src/%.c $(B)/flags
 	$(call compile,$(PKG_CFLAGS))
+$(B)/made/%.c: tools/% doc/diagnostics.md doc/errors.md
+	@mkdir -p $(@D); tools/$* c >$@.new && mv $@.new $@
+$(B)/obj/made/%.o: $(B)/made/%.c $(B)/flags
+	$(call compile,)
 $(B)/shim/%.o: src/%.c $(B)/flags
 	$(call compile,$(SHIM_FLAGS))
 $(B)/faults/%.o: src/%.c $(B)/flags
@@ -133,9 +139,10 @@ $(B)/muster: $(MUSTER_OBJ)
 $(B)/muster-shim: $(SHIM_OBJ)
 	$(call link,$(SHIM_LINK))
 
-# A page per dialect: its keys from the program's own tables, the rest from doc/man/dialects.
-$(B)/man/made: $(B)/muster tools/dialect-pages $(wildcard doc/man/dialects/*)
-	@echo '  MAN  $(@D)'; tools/dialect-pages $(B)/muster $(@D) && touch $@
+# A page per dialect: its keys from the program's own tables, the rest from doc/man/dialects. A page on errors.
+$(B)/man/made: $(B)/muster tools/dialect-pages tools/errors $(wildcard doc/man/dialects/*)
+	@echo '  MAN  $(@D)'; tools/dialect-pages $(B)/muster $(@D) && \
+	    tools/errors mdoc >$(@D)/muster-errors.7 2>/dev/null && touch $@
 
 examples/random_walk: examples/random_walk.c
 	mpicc.openmpi -std=gnu17 -O2 -Wall -Wextra -o $@ $<
@@ -225,7 +232,7 @@ fuzz: $(FUZZERS)
 # --- style ---------------------------------------------------------------------------------------
 
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
-TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ)))
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(ERRORS_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ))))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D); echo '  TIDY src/$*.c'
 	@clang-tidy --quiet src/$*.c -- $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS) 2>/dev/null
@@ -245,10 +252,8 @@ install: all
 	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
-	for m in doc/man/*.1; do \
-	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man1/$${m##*/} || exit 1; done
-	for m in $(B)/man/*.5; do \
-	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man5/$${m##*/} || exit 1; done
+	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \
+	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/} || exit 1; done
 
 clean:
 	rm -rf build build-* examples/random_walk

@@ -67,7 +67,11 @@ extern const struct verb *const verbs[]; /* NULL-terminated */
 extern const struct verb verb_run, verb_validate, verb_explain, verb_convert, verb_generate,
     verb_schema;
 extern const struct verb verb_list, verb_show, verb_events, verb_logs, verb_wait, verb_cancel,
-    verb_pause, verb_resume, verb_exec, verb_sim;
+    verb_pause, verb_resume, verb_exec, verb_sim, verb_help;
+
+const struct verb *find_verb(const char *name);
+const char *nearest_verb(const char *word); /* or NULL */
+void help_overview(FILE *out);              /* muster --help */
 
 /* What is left on the command line after the options. */
 struct operands {
@@ -83,7 +87,7 @@ struct operands {
  * nearest). ret->v is storage inside argv, which is reordered. */
 int opts_parse(const struct verb *verb, void *target, int argc, char **argv, struct operands *ret);
 
-void verb_help(const struct verb *verb, FILE *out);
+void print_verb_help(const struct verb *verb, FILE *out);
 
 /* "muster VERB: message" and "try: muster VERB --help" on stderr; returns verb->usage_exit. */
 int usage_error(const struct verb *verb, const char *fmt, ...)

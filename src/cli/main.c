@@ -1,14 +1,12 @@
 /* main.c - the command `muster`: finds the verb and runs it.
  *
- * Not here: anything a verb does, option parsing (opts.c).
+ * Not here: anything a verb does, option parsing (opts.c), help (help.c).
  */
 #include "cli/cli.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "base/nearest.h"
 
 #ifndef MUSTER_VERSION
 #define MUSTER_VERSION "0"
@@ -17,39 +15,12 @@
 const struct verb *const verbs[] = {
     &verb_run,    &verb_validate, &verb_explain, &verb_convert, &verb_generate, &verb_list,
     &verb_show,   &verb_events,   &verb_logs,    &verb_wait,    &verb_cancel,   &verb_pause,
-    &verb_resume, &verb_exec,     &verb_sim,     &verb_schema,  NULL,
+    &verb_resume, &verb_exec,     &verb_sim,     &verb_schema,  &verb_help,     NULL,
 };
-
-static void help(FILE *out)
-{
-    fputs("usage: muster VERB [OPTION…] …\n"
-          "\n"
-          "Muster runs distributed training job files on this machine.\n"
-          "\n",
-          out);
-    for (size_t i = 0; verbs[i]; i++)
-        fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    fputs("\n"
-          "muster VERB --help tells more; muster --version says which one this is.\n",
-          out);
-}
-
-static const struct verb *find_verb(const char *name)
-{
-    for (size_t i = 0; verbs[i]; i++)
-        if (!strcmp(verbs[i]->name, name))
-            return verbs[i];
-    return NULL;
-}
 
 static int unknown_verb(const char *word)
 {
-    const char *names[ARRAY_SIZE(verbs)] = {NULL};
-
-    for (size_t i = 0; verbs[i]; i++)
-        names[i] = verbs[i]->name;
-
-    const char *near = nearest_word(word, names, ARRAY_SIZE(names));
+    const char *near = nearest_verb(word);
 
     fprintf(stderr, "muster: unknown %s \"%s\"", word[0] == '-' ? "option" : "verb", word);
     if (near)
@@ -66,11 +37,11 @@ int main(int argc, char **argv)
         return EXIT_MUSTER;
     }
     if (argc < 2) {
-        help(stderr);
+        help_overview(stderr);
         return EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-        help(stdout);
+        help_overview(stdout);
         return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
     }
     if (!strcmp(argv[1], "--version")) {

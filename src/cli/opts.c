@@ -101,7 +101,7 @@ static void help_text(const char *text, FILE *out)
     fputc('\n', out);
 }
 
-void verb_help(const struct verb *verb, FILE *out)
+void print_verb_help(const struct verb *verb, FILE *out)
 {
     static const struct opt help = {"help", 'h', OPT_FLAG, .help = "show this help"};
 
@@ -240,7 +240,7 @@ static int store(const struct parse *p, const struct opt *o, char *base, const c
 static void help_and_exit(const struct verb *verb) __attribute__((noreturn));
 static void help_and_exit(const struct verb *verb)
 {
-    verb_help(verb, stdout);
+    print_verb_help(verb, stdout);
     exit(fflush(stdout) ? EXIT_FAILED : EXIT_FINE);
 }
 

@@ -129,7 +129,7 @@ static void test_help(void)
     char text[2048] = "";
     FILE *out = fmemopen(text, sizeof(text), "w");
 
-    verb_help(&verb, out);
+    print_verb_help(&verb, out);
     fclose(out);
     has(text, "usage: muster try FILE\n\ntry things.\n", "usage");
     has(text, "  -f, --flag                a flag\n", "a flag");
