@@ -252,6 +252,7 @@ install: all
 	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
+	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \
 	    install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$${m##*/} || exit 1; done
 

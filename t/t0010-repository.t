@@ -12,13 +12,4 @@ if [ -n "${MUSTER_SAN:-}" ]; then
 else
     like "$(ldd "${MUSTER%/*}/muster-shim" 2>&1)" "statically linked|not a dynamic" "the shim is static"
 fi
-
-# shellcheck disable=SC2016 # for bash
-complete='. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _muster; echo "${COMPREPLY[*]}"'
-if command -v bash >/dev/null; then
-    is "$(bash -c "$complete" "$TOP/doc/muster.bash" "$MUSTER" v)" validate "completion of a verb"
-    is "$(bash -c "$complete" "$TOP/doc/muster.bash" "$MUSTER" run --gr)" --grace "and of an option"
-else
-    skip "no bash here" 2
-fi
 done_testing

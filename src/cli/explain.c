@@ -187,8 +187,8 @@ static const struct opt opts[] = {
      .help = "a page for people, or JSON"},
     {"env", 0, OPT_FLAG, offsetof(struct explain_opts, env),
      .help = "every process's whole environment"},
-    {"isolate", 0, OPT_CHOICE, offsetof(struct explain_opts, isolate), "LEVEL",
-     .choices = isolation_levels, .help = "how replicas would be kept apart"},
+    {"isolate", 0, OPT_CHOICE, offsetof(struct explain_opts, isolate), .choices = isolation_levels,
+     .help = "how replicas would be kept apart"},
     OPT_END,
 };
 

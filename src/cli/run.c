@@ -56,8 +56,8 @@ static const struct opt run_opts[] = {
      "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
     {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
      "keep the replicas of a failed job until resume or cancel", NULL, 0},
-    {"isolate", 0, OPT_CHOICE, AT(isolate), "LEVEL", "how replicas are kept apart",
-     isolation_levels, 0},
+    {"isolate", 0, OPT_CHOICE, AT(isolate), NULL, "how replicas are kept apart", isolation_levels,
+     0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
     OPT_END,
 };
