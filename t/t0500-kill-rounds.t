@@ -4,7 +4,7 @@
 . "${0%/*}/lib.sh"
 have_mpi openmpi || skip_all "no Open MPI here"
 
-ROUNDS=${ROUNDS:-30}
+ROUNDS=${ROUNDS:-15}
 [ -z "$SOAK" ] || ROUNDS=500
 SEED=${MUSTER_TEST_SEED:-$(date +%s)}
 diag "seed $SEED, $ROUNDS rounds"
