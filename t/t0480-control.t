@@ -337,7 +337,7 @@ has_shape list "$out" "also as JSON, beside all the others"
 if command -v bash >/dev/null; then
     begin job.yaml
     complete='. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _muster; echo "${COMPREPLY[*]}"'
-    is "$(bash -c "$complete" "$TOP/doc/muster.bash" "$MUSTER" cancel "")" "$id" "completion of a run's id"
+    is "$(bash -c "$complete" "$TOP/doc/muster.bash" "$MUSTER" cancel "")" "$id talker" "completion of a run's id and name"
     touch "$WORK/go"
     end
 else
