@@ -19,11 +19,39 @@ void bind_type_error(const struct binder *b, const char *name, const char *what,
             node_words(b->a, node));
 }
 
+static const char *meant(const struct binder *b, const char *key)
+{
+    return arena_printf(b->a, "did you mean `%s`?", key);
+}
+
+/* Is the key there under a name that was refused already, and taken for it? One fault, one finding.
+ * Where unknown keys are only warned about, what is missing still has to be told. */
+static bool is_misspelt(const struct binder *b, const struct node *map, const char *key)
+{
+    const char *hint = meant(b, key);
+
+    for (size_t i = 0; map->type == NODE_MAP && i < b->ds->n; i++) {
+        const struct diag *d = &b->ds->v[i];
+
+        if (strcmp(d->code, "E0101") != 0 || !d->hint || strcmp(d->hint, hint) != 0)
+            continue;
+        for (size_t k = 0; k < map->n; k++) {
+            const struct pos *at = &map->pairs[k].key->pos;
+
+            if (at->line == d->pos.line && at->column == d->pos.column)
+                return true;
+        }
+    }
+    return false;
+}
+
 void bind_missing(const struct binder *b, const struct node *map, const char *what, const char *key,
                   const char *hint)
 {
     const struct node *empty = node_key(map, key);
 
+    if (!empty && is_misspelt(b, map, key))
+        return;
     if (empty)
         diag_at(b->ds, empty, "E0103", hint, "`%s` has no value", key);
     else
@@ -41,7 +69,7 @@ void bind_word(const struct binder *b, const struct node *at, const char *name, 
             return;
         strbuf_addf(&sb, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
     }
-    diag_at(b->ds, at, "E0209", near ? arena_printf(b->a, "did you mean `%s`?", near) : NULL,
+    diag_at(b->ds, at, "E0209", near ? meant(b, near) : NULL,
             "`%s` must be %s, not \"%.80s\"", name, sb.buf, word);
 }
 
@@ -88,7 +116,7 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
     if (other && other != t)
         return arena_printf(b->a, "`%s` belongs in %s: check the indentation", key, other->what);
     if (near)
-        return arena_printf(b->a, "did you mean `%s`?", near);
+        return meant(b, near);
     return known_keys(b, t);
 }
 
@@ -103,7 +131,7 @@ static void report_unknown(const struct binder *b, const struct bind_table *t,
 
 /* --- values --------------------------------------------------------------------------------- */
 
-/* Kubernetes reads YAML 1.1, where these words are bools; here they are strings. */
+/* In YAML 1.1, which Kubernetes reads, these words are bools; here they are strings. */
 static bool old_bool(const struct node *node, bool *ret)
 {
     static const char *const words[] = {"no",  "No",  "NO",  "off", "Off", "OFF",
@@ -141,7 +169,7 @@ bool bind_string(const struct binder *b, const char *name, const struct node *no
     }
     if (old_bool(node, &as_bool))
         diag_at(b->ds, node, "W0102", arena_printf(b->a, "put it in quotes: \"%s\"", node->text),
-                "`%s` is taken as a string; Kubernetes reads %s as %s", name, node->text,
+                "`%s` is taken as a string; readers of YAML 1.1 take %s as %s", name, node->text,
                 as_bool ? "true" : "false");
     *ret = node->text;
     return true;
@@ -182,7 +210,7 @@ static bool bind_int(const struct binder *b, const struct bind_field *f, const s
     }
     if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
         diag_at(b->ds, node, "W0103", "remove the leading zero",
-                "`%s` is taken as decimal %lld; Kubernetes reads a leading zero as octal", f->key,
+                "`%s` is taken as decimal %lld; to readers of YAML 1.1 a leading zero means octal", f->key,
                 (long long)node->i);
     if (node->i < f->min || node->i > f->max) {
         if (f->max == INT32_MAX)
@@ -331,12 +359,9 @@ static void fill(const struct binder *b, const struct bind_table *t, const struc
     *(const struct node **)out = map;
     for (size_t i = 0; i < t->n; i++) {
         const struct bind_field *f = &t->fields[i];
-        const struct node *value = node_get(map, f->key);
 
         if (f->kind == BIND_INT)
             *(int32_t *)((char *)out + f->offset) = f->def;
-        if (f->required && (!value || value->type == NODE_NULL))
-            bind_missing(b, map, t->what, f->key, NULL);
     }
     for (size_t i = 0; i < map->n; i++) {
         const struct pair *p = &map->pairs[i];
@@ -348,6 +373,10 @@ static void fill(const struct binder *b, const struct bind_table *t, const struc
             diag_at(b->ds, p->value, "E0104", NULL, "`%s` must not be empty", f->key);
         else if (p->value->type != NODE_NULL)
             bind_field(b, f, p->value, out);
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->fields[i].required && node_absent(map, t->fields[i].key))
+            bind_missing(b, map, t->what, t->fields[i].key, NULL);
     }
 }
 

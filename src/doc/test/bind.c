@@ -18,7 +18,7 @@ struct outer {
     int32_t count;
     bool on;
     const char *const *words;
-    const struct inner *inner;
+    const struct inner *inner, *strict;
     BIND_LIST(struct inner) list;
     const struct node *any;
 };
@@ -28,6 +28,7 @@ static const struct bind_field inner_fields[] = {
 };
 static const struct bind_table inner_table =
     BIND_TABLE_LENIENT("inner", struct inner, inner_fields);
+static const struct bind_table strict_table = BIND_TABLE("strict", struct inner, inner_fields);
 
 static const struct bind_field outer_fields[] = {
     {.key = "name", .kind = BIND_STRING, .non_empty = true, .offset = offsetof(struct outer, name)},
@@ -43,6 +44,10 @@ static const struct bind_field outer_fields[] = {
      .kind = BIND_STRUCT,
      .table = &inner_table,
      .offset = offsetof(struct outer, inner)},
+    {.key = "strict",
+     .kind = BIND_STRUCT,
+     .table = &strict_table,
+     .offset = offsetof(struct outer, strict)},
     {.key = "list",
      .kind = BIND_STRUCTS,
      .table = &inner_table,
@@ -100,7 +105,7 @@ static void test_wrong(struct arena *a)
         {"inner: {path: x, pth: 1}", "W0101", 1, 18, "unknown key `pth` in inner", "`path`"},
         {"name: 5", "E0107", 1, 7, "`name` must be a string, not the number 5", "\"5\""},
         {"name: [x]", "E0107", 1, 7, "not a list", NULL},
-        {"name: yes", "W0102", 1, 7, "Kubernetes reads yes as true", "quotes"},
+        {"name: yes", "W0102", 1, 7, "YAML 1.1 take yes as true", "quotes"},
         {"name: \"\"", "E0104", 1, 7, "must not be empty", NULL},
         {"name: \"a\\0b\"", "E0215", 1, 7, "NUL", NULL},
         {"count: \"5\"", "E0107", 1, 8, "must be an integer, not the string \"5\"", "quotes"},
@@ -114,6 +119,8 @@ static void test_wrong(struct arena *a)
         {"words: [a, 5]", "E0107", 1, 12, "`words[1]` must be a string", "\"5\""},
         {"inner: 5", "E0107", 1, 8, "must be a mapping", NULL},
         {"inner: {}", "E0103", 1, 1, "`path` is missing in inner", NULL},
+        {"strict: {pth: x}", "E0101", 1, 10, "unknown key `pth` in strict", "`path`"},
+        {"strict: {}", "E0103", 1, 1, "`path` is missing in strict", NULL},
         {"inner:\n  path:", "E0103", 2, 3, "`path` has no value", NULL},
         {"list: {}", "E0107", 1, 7, "must be a list, not an empty mapping", NULL},
         {"list: [5]", "E0107", 1, 8, "must be a mapping", NULL},
@@ -139,11 +146,36 @@ static void test_wrong(struct arena *a)
     }
 }
 
+/* What is missing is told once, but it is told. */
+static void test_misspelt(struct arena *a)
+{
+    static const struct {
+        const char *text, *codes;
+    } rows[] = {
+        {"strict: {pth: x}", "E0101"},
+        {"strict: {zzzzz: x}", "E0101 E0103"},
+        {"strict: {pth: x}\ninner: {}", "E0101 E0103"},
+        {"inner: {pth: x}", "W0101 E0103"}, /* the warning alone would accept it */
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *codes = "";
+        struct diags ds;
+
+        read_outer(a, rows[i].text, &ds);
+        for (size_t k = 0; k < ds.n; k++)
+            codes = arena_printf(a, "%s%s%s", codes, k ? " " : "", ds.v[k].code);
+        is_str(codes, rows[i].codes, "%s", rows[i].text);
+        diags_release(&ds);
+    }
+}
+
 int main(void)
 {
     auto_arena struct arena *a = arena_new();
 
     test_good(a);
     test_wrong(a);
+    test_misspelt(a);
     return tap_done();
 }
