@@ -13,6 +13,8 @@
 #define LIMIT_ENV 4096                      /* environment variables of a container */
 #define LIMIT_VOLUMES 256                   /* volumes of a pod; mounts of a container; items */
 #define LIMIT_INIT 64                       /* init containers of a pod */
+#define LIMIT_CONTAINERS 64                 /* of a pod that are compared with each other */
+#define LIMIT_CONTAINER_PORTS 256           /* of a pod, or a role, likewise */
 #define LIMIT_ANCHORS 1024                  /* anchors in one document */
 #define LIMIT_DOCUMENTS 64                  /* documents in one file */
 #define LIMIT_SETS 64                       /* --set options: each copies the document */

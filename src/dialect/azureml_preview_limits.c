@@ -91,7 +91,9 @@ void azp_lower_limits(struct azp *l, const struct azp_role *in, struct azp_out *
         res->memory_limit = limits[MEMORY].value;
         res->memory_limit_at = limits[MEMORY].at;
     }
-    if (limits[GPU].at)
+    if (limits[GPU].at) {
         res->gpu = limits[GPU].value;
+        res->gpu_at = limits[GPU].at;
+    }
     out->gpu_at = limits[GPU].at;
 }

@@ -184,8 +184,11 @@ static void lower_counts(struct lowering *l, const struct pod_container *c)
         if (limit) /* its form was checked with the container's resources */
             units = cpu ? res->cpu_limit_milli / 1000 : res->gpu;
     }
-    if (units > 0 && !cpu)
+    if (units > 0 && !cpu) {
         res->gpu = units;
+        if (in->gpus || in->units)
+            res->gpu_at = node_get(in->at, in->gpus ? "gpus" : "processingUnits");
+    }
     if (units > 0 && cpu && res->cpu_limit_milli == QUANTITY_UNSET)
         res->cpu_limit_milli = units * 1000;
     worker->slots = in->slots ? in->slots : units > 0 ? (int32_t)units : 1;

@@ -181,6 +181,7 @@ static void lower_resources(const struct binder *b, const struct mv1_resources *
                  &res->memory_limit_at);
     if (in->gpu)
         pod_quantity(b, "gpu", in->gpu, false, &res->gpu);
+    res->gpu_at = in->gpu;
     if (in->shm && pod_quantity(b, "shm", in->shm, false, &res->shm))
         res->shm_at = in->shm;
 }

@@ -55,6 +55,11 @@ static enum resource resource_kind(const char *name)
     return strncmp(name, "nvidia.com/mig-", 15) == 0 ? RES_GPU : RES_OTHER;
 }
 
+bool pod_is_other_resource(const char *name)
+{
+    return resource_kind(name) == RES_OTHER;
+}
+
 bool pod_quantity(const struct binder *b, const char *name, const struct node *node, bool milli,
                   int64_t *ret)
 {
@@ -137,6 +142,7 @@ static void fill_resources(const struct binder *b, const struct pod_volumes *vs,
     res->memory_limit_at = limits.memory_at;
     res->memory_request = requests.memory;
     res->gpu = limits.gpu_at ? limits.gpu : requests.gpu;
+    res->gpu_at = limits.gpu_at ? limits.gpu_at : requests.gpu_at;
     if (!shm)
         return;
     /* Without a size of its own a Memory volume may grow to the container's limit. */
@@ -333,6 +339,7 @@ void pod_fill_role_given(const struct binder *b, const struct pod_template *t,
         role->workdir = c->workdir;
         role->workdir_at = node_get(c->at, "workingDir");
     }
+    pod_check(b, t->spec, c);
     pod_check_volumes(b, t->spec);
     role->n_mounts = pod_mounts(b, &vs, c, &role->mounts);
     fill_resources(b, &vs, c, &role->res);

@@ -155,6 +155,14 @@ bool pod_quantity(const struct binder *b, const char *name, const struct node *n
 /* A launcher made from the worker's template: all that pod_fill_role() took, but the resources. */
 void pod_share_role(const struct role *worker, struct role *launcher);
 
+/* pod_checks.c, for pod.c: what Kubernetes would refuse of the pod, with `used` as the one container
+ * whose cpu, memory and GPUs are checked with its role. */
+void pod_check(const struct binder *b, const struct pod_spec *spec,
+               const struct pod_container *used);
+
+/* Neither cpu nor memory nor GPUs, which a role knows. */
+bool pod_is_other_resource(const char *name);
+
 /* pod_volumes.c, for pod.c */
 
 /* What a pod may mount: the template's volumes, and those that are given. */

@@ -69,8 +69,8 @@ void bind_word(const struct binder *b, const struct node *at, const char *name, 
             return;
         strbuf_addf(&sb, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", words[i]);
     }
-    diag_at(b->ds, at, "E0209", near ? meant(b, near) : NULL,
-            "`%s` must be %s, not \"%.80s\"", name, sb.buf, word);
+    diag_at(b->ds, at, "E0209", near ? meant(b, near) : NULL, "`%s` must be %s, not \"%.80s\"",
+            name, sb.buf, word);
 }
 
 /* Where in the dialect the key is known, for one that was indented wrongly. */
@@ -210,8 +210,8 @@ static bool bind_int(const struct binder *b, const struct bind_field *f, const s
     }
     if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
         diag_at(b->ds, node, "W0103", "remove the leading zero",
-                "`%s` is taken as decimal %lld; to readers of YAML 1.1 a leading zero means octal", f->key,
-                (long long)node->i);
+                "`%s` is taken as decimal %lld; to readers of YAML 1.1 a leading zero means octal",
+                f->key, (long long)node->i);
     if (node->i < f->min || node->i > f->max) {
         if (f->max == INT32_MAX)
             diag_at(b->ds, node, "E0203", NULL, "`%s` must be at least %d, not %s", f->key, f->min,

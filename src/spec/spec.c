@@ -111,6 +111,27 @@ static const char *name_hint(struct arena *a, const char *name)
     return "use lower-case letters, digits and '-', with a letter or digit at both ends";
 }
 
+static const char *shorter(struct arena *a, size_t n)
+{
+    return arena_printf(a, "make the name %zu character%s shorter", n, n == 1 ? "" : "s");
+}
+
+/* The workers of the first MPIJobs are a StatefulSet. Kubernetes labels each of its pods with the
+ * set's name and eleven characters more, and refuses a label that is too long, pod by pod. */
+static void check_set_name(const struct job_spec *spec, struct diags *ds)
+{
+    enum { HASH = 11 };
+    const char *dialect = spec->dialect ? spec->dialect : "";
+    size_t n = strlen(spec->name) + strlen("-worker") + HASH;
+
+    if (n > LIMIT_NAME && spec_role(spec, "worker") &&
+        (!strcmp(dialect, "kubeflow-mpi-v1alpha1") || !strcmp(dialect, "kubeflow-mpi-v1alpha2")))
+        REPORT(ds, spec->name_at, "W0110", shorter(ds->arena, n - LIMIT_NAME),
+               "pods of the StatefulSet \"%s-worker\" cannot be made: its name has more than %d "
+               "characters",
+               spec->name, LIMIT_NAME - HASH);
+}
+
 static void check_names(const struct job_spec *spec, struct diags *ds)
 {
     size_t longest = 0;
@@ -134,11 +155,11 @@ static void check_names(const struct job_spec *spec, struct diags *ds)
         }
     }
     if (longest > LIMIT_NAME)
-        REPORT(
-            ds, spec->name_at, "E0202",
-            arena_printf(ds->arena, "make the name %zu characters shorter", longest - LIMIT_NAME),
-            "the host name \"%s\" would have %zu characters (%d at most)", pod, longest,
-            LIMIT_NAME);
+        REPORT(ds, spec->name_at, "E0202", shorter(ds->arena, longest - LIMIT_NAME),
+               "the host name \"%s\" would have %zu characters (%d at most)", pod, longest,
+               LIMIT_NAME);
+    else
+        check_set_name(spec, ds);
 }
 
 /* --- counts --------------------------------------------------------------------------------- */
@@ -184,7 +205,51 @@ static void check_ports(const struct job_spec *spec, struct diags *ds)
     }
 }
 
+static bool overlap(const struct port_request *p, const struct port_request *q)
+{
+    return p->begin_at && q->begin_at && p->begin_at < q->begin_at + q->count &&
+           q->begin_at < p->begin_at + p->count;
+}
+
+/* Fixed ports that one replica is promised twice. Different roles may be on different machines. */
+static void check_fixed_ports(const struct role *role, struct diags *ds)
+{
+    size_t n = role->n_ports < LIMIT_CONTAINER_PORTS ? role->n_ports : LIMIT_CONTAINER_PORTS;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct port_request *p = &role->ports[i];
+
+        for (size_t k = 0; k < i; k++) {
+            if (!overlap(p, &role->ports[k]))
+                continue;
+            REPORT(ds, p->at, "W0111", "keep the numbers apart, or let any free ones be taken",
+                   "the ports of `%s` and `%s` are the same from %d on", role->ports[k].label,
+                   p->label,
+                   p->begin_at > role->ports[k].begin_at ? p->begin_at : role->ports[k].begin_at);
+            break;
+        }
+    }
+}
+
 /* --- resources ------------------------------------------------------------------------------ */
+
+/* Each process of a replica wants a GPU, or as many as the others; torchrun's are its dialect's
+ * business as far as they are too many. */
+static void check_gpus(const struct role *role, struct diags *ds)
+{
+    const struct node *at = role->res.gpu_at ? role->res.gpu_at : role->replicas_at;
+    long long gpus = role->res.gpu, slots = role->slots;
+    const char *s = gpus == 1 ? "" : "s";
+
+    if (role->slots_kind != SLOTS_NUMBER || gpus <= 0 || slots <= 1)
+        return;
+    if (slots > gpus && !role->own_slots)
+        REPORT(ds, at, "W0112", "ask for as many GPUs as there are processes",
+               "%lld processes in a %s share %lld GPU%s", slots, role->name, gpus, s);
+    else if (slots < gpus && gpus % slots)
+        REPORT(ds, at, "W0112", NULL, "%lld processes in a %s cannot share %lld GPU%s evenly",
+               slots, role->name, gpus, s);
+}
 
 static void check_resources(const struct resources *res, struct diags *ds)
 {
@@ -220,8 +285,11 @@ void spec_validate(const struct job_spec *spec, struct diags *ds)
         check_names(spec, ds);
     check_counts(spec, ds);
     check_ports(spec, ds);
-    for (size_t i = 0; i < spec->n_roles; i++)
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        check_fixed_ports(&spec->roles[i], ds);
         check_resources(&spec->roles[i].res, ds);
+        check_gpus(&spec->roles[i], ds);
+    }
 }
 
 /* A job without a file is called after its program, where that makes a name. */

@@ -47,8 +47,8 @@ struct resources { /* QUANTITY_UNSET where the file says nothing */
     int64_t cpu_limit_milli, cpu_request_milli;
     int64_t memory_limit, memory_request; /* bytes */
     int64_t gpu;
-    int64_t shm;                                                /* bytes of /dev/shm */
-    const struct node *cpu_limit_at, *memory_limit_at, *shm_at; /* for messages, or NULL */
+    int64_t shm;                                                         /* bytes of /dev/shm */
+    const struct node *cpu_limit_at, *memory_limit_at, *gpu_at, *shm_at; /* for messages, or NULL */
 };
 
 #define RESOURCES_UNSET                                                                            \

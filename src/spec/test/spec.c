@@ -49,7 +49,7 @@ static void test_names(struct arena *a)
         {"", "E0201", "at both ends", 1},
         {"${NAME}", "E0201", "template", 1},
         {x52, "none", NULL, 1000},
-        {x52, "E0202", "1 characters shorter", 1001},
+        {x52, "E0202", "1 character shorter", 1001},
     };
     struct node name_at = at(4);
 
@@ -161,6 +161,105 @@ static void test_ports(struct arena *a)
     is_int((int)spec_n_ports(&spec), 1024, "counted once");
 }
 
+/* Fixed numbers that one replica is promised under two labels. */
+static void test_fixed_ports(struct arena *a)
+{
+    static const struct {
+        int first, n_first, second, n_second;
+        const char *code;
+    } rows[] = {
+        {80, 1, 81, 1, "none"},   {80, 2, 81, 1, "W0111"},   {81, 1, 80, 2, "W0111"},
+        {80, 1, 80, 1, "W0111"},  {0, 100, 0, 100, "none"},  {0, 100, 50, 1, "none"},
+        {80, 10, 90, 10, "none"}, {80, 10, 89, 10, "W0111"}, {80, 30, 85, 2, "W0111"},
+    };
+    struct node first = at(3), second = at(4);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct port_request ports[] = {
+            {.label = "a", .count = rows[i].n_first, .begin_at = rows[i].first, .at = &first},
+            {.label = "b", .count = rows[i].n_second, .begin_at = rows[i].second, .at = &second},
+        };
+        struct role role = {.name = "w",
+                            .replicas = 1,
+                            .slots = 1,
+                            .res = RESOURCES_UNSET,
+                            .ports = ports,
+                            .n_ports = ARRAY_SIZE(ports)};
+        struct job_spec spec = {.name = "j", .roles = &role, .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%d from %d, %d from %d",
+               rows[i].n_first, rows[i].first, rows[i].n_second, rows[i].second);
+        is_int(line, strcmp(rows[i].code, "none") == 0 ? 0 : 4, "at the second");
+    }
+}
+
+static void test_gpus(struct arena *a)
+{
+    static const struct {
+        int64_t gpus;
+        int slots;
+        enum slots_kind kind;
+        bool own;
+        const char *code;
+    } rows[] = {
+        {4, 4, SLOTS_NUMBER, false, "none"},  {4, 2, SLOTS_NUMBER, false, "none"},
+        {4, 1, SLOTS_NUMBER, false, "none"},  {4, 8, SLOTS_NUMBER, false, "W0112"},
+        {4, 3, SLOTS_NUMBER, false, "W0112"}, {4, 3, SLOTS_NUMBER, true, "W0112"},
+        {4, 8, SLOTS_NUMBER, true, "none"},   {4, 1, SLOTS_AUTO, true, "none"},
+        {0, 8, SLOTS_NUMBER, false, "none"},  {QUANTITY_UNSET, 8, SLOTS_NUMBER, false, "none"},
+    };
+    struct node gpu_at = at(6);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role role = {.name = "w",
+                            .replicas = 1,
+                            .slots_kind = rows[i].kind,
+                            .slots = rows[i].slots,
+                            .own_slots = rows[i].own,
+                            .res = RESOURCES_UNSET};
+        struct job_spec spec = {.name = "j", .roles = &role, .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        role.res.gpu = rows[i].gpus;
+        role.res.gpu_at = &gpu_at;
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%d processes, %lld GPUs",
+               rows[i].slots, (long long)rows[i].gpus);
+        is_int(line, strcmp(rows[i].code, "none") == 0 ? 0 : 6, "at the GPUs");
+    }
+}
+
+/* A StatefulSet's pods carry a label that is longer than their names. */
+static void test_set_names(struct arena *a)
+{
+    static const char x45[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    static const struct {
+        const char *dialect, *prefix, *code;
+    } rows[] = {
+        {"kubeflow-mpi-v1alpha1", "", "none"}, {"kubeflow-mpi-v1alpha1", "b", "W0110"},
+        {"kubeflow-mpi-v1alpha2", "", "none"}, {"kubeflow-mpi-v1alpha2", "b", "W0110"},
+        {"kubeflow-mpi-v1", "b", "none"},      {"kubeflow-mpi-v2beta1", "b", "none"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role role = {
+            .name = "worker", .kind = ROLE_HOST, .replicas = 1, .slots = 1, .res = RESOURCES_UNSET};
+        struct job_spec spec = {.name = arena_printf(a, "%s%s", rows[i].prefix, x45),
+                                .dialect = rows[i].dialect,
+                                .roles = &role,
+                                .n_roles = 1};
+        unsigned int line;
+        const char *hint;
+
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%s, %zu characters", rows[i].dialect,
+               strlen(spec.name));
+        if (strcmp(rows[i].code, "none") != 0)
+            has(hint, "1 character shorter", "with what to do");
+    }
+}
+
 int main(void)
 {
     static const char *const argv[] = {"/bin/true", NULL};
@@ -174,6 +273,9 @@ int main(void)
     test_ports(a);
     test_counts(a);
     test_resources(a);
+    test_fixed_ports(a);
+    test_gpus(a);
+    test_set_names(a);
     ok(role && spec->n_roles == 1, "a command is a job with one role");
     is_int(role->replicas, 3, "its hosts");
     is_int(role->slots, 4, "and the processes of each");
