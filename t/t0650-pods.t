@@ -357,6 +357,17 @@ END
 run_job native.yaml
 is "$rc $(grep -v init "$out" | sort | tr '\n' ' ')" "0 [worker-0/0] 0 0 dir [worker-0/1] 1 0 dir [worker-1/2] 2 1 dir [worker-1/3] 3 1 dir " \
     "an init container runs once in each replica, and volumes lie in each other" || diag "$(cat "$err" "$out")"
+cat >devices.yaml <<END
+apiVersion: muster/v1
+name: devices
+roles:
+  worker:
+    mounts: [{name: d, path: /dev/mt-$$, emptyDir: disk}]
+    command: 'ls -d /dev/mt-$$ && echo x >/dev/shm/x && cat /dev/shm/x && echo y >/dev/null && echo fine'
+END
+run_job devices.yaml
+is "$rc $(cut -d ' ' -f 2 "$out" | tr '\n' ' ')" "0 /dev/mt-$$ x fine " "below /dev, which keeps all that it has" ||
+    diag "$(cat "$err")"
 nothing_left "after all of it"
 
 # --- explain --------------------------------------------------------------------------------------

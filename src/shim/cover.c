@@ -124,10 +124,10 @@ static int put_over(int stand_in, const char *cover, struct err *e)
 }
 
 /* It is built over /dev/shm, which every replica has, and moved from there. Unbindable: else it would
- * be copied into itself with /dev. */
-static int open_stand_in(struct err *e)
+ * be copied into itself with /dev. One for /dev itself has to show /dev/shm, and is built elsewhere. */
+static int open_stand_in(const char *cover, struct err *e)
 {
-    static const char place[] = "/dev/shm";
+    const char *place = strcmp(cover, "/dev") == 0 ? "/tmp" : "/dev/shm";
 
     if (mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") < 0 ||
         mount(NULL, place, NULL, MS_UNBINDABLE, NULL) < 0)
@@ -140,7 +140,7 @@ int cover_make(const struct vtable *t, const int *trees, uint32_t i, struct err 
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
     const char *cover = t->v[i].cover;
-    auto_close int to = open_stand_in(e);
+    auto_close int to = open_stand_in(cover, e);
     int r = to < 0 ? to : copy_entries(cover, to, e);
 
     if (r == 0)
