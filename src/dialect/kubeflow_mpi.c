@@ -9,6 +9,7 @@
 
 #include "dialect/dialect.h"
 #include "dialect/kubeflow_mpi.h"
+#include "dialect/mpirun.h"
 
 struct version {
     const struct dialect *dialect;
@@ -181,7 +182,7 @@ static void lower_roles(struct lowering *l)
     }
     l->out->roles = roles;
     l->out->n_roles = n;
-    mpi_check_processes(&l->b, l->out);
+    mpirun_check(&l->b, l->out, NULL, "raise `slotsPerWorker`, or add workers");
 }
 
 /* --- the rest of spec ----------------------------------------------------------------------- */

@@ -63,9 +63,6 @@ struct mpi_job {
 #define MPI_OPERATOR_VOLUME "mpi-job-config"
 void mpi_mount_operator_files(struct arena *a, struct role *launcher);
 
-/* Warns if the launcher's mpirun is told to start more processes than its hosts take. */
-void mpi_check_processes(const struct binder *b, const struct job_spec *out);
-
 extern const struct bind_table mpi_v1alpha2_table, mpi_v1_table, mpi_v2beta1_table;
 
 #endif

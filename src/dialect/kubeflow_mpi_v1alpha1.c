@@ -10,6 +10,7 @@
 #include "dialect/dialect.h"
 #include "dialect/kubeflow.h"
 #include "dialect/kubeflow_mpi.h"
+#include "dialect/mpirun.h"
 
 #define AT(member) .offset = offsetof(struct mpi_v1alpha1_spec, member)
 #define COUNT(name, member, text)                                                                  \
@@ -274,6 +275,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     l.in = job->spec;
     if (l.in)
         lower_spec(&l);
+    if (l.out->n_roles)
+        mpirun_check(&l.b, l.out, NULL, "raise `slotsPerWorker`, or add workers");
     if (l.out->name && l.in)
         spec_validate(l.out, ds);
     if (ds->n_errors == before && l.out->name && l.in)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "doc/bind.h"
+#include "spec/spec.h"
 
 /* Processes per replica: -N, -npernode, --map-by ppr:N:node, Hydra's -ppn and -perhost, with the value
  * in the next argument or behind a `=`. The last one counts. Gives the number, 0 if nothing is said;
@@ -27,5 +29,11 @@ struct mpirun_call {
  * largest numbers count, so that all of them fit; the parts of one call that `:` separates add up.
  * What only the shell could tell (-np $N) is not told. False if there is no such call. */
 bool mpirun_in_shell(struct arena *a, const char *text, struct mpirun_call *ret);
+
+/* Warns if the launcher's mpirun, or the one that is composed for it, is told to start more processes
+ * than its hosts take, or a number that leaves one of several hosts half full. `at` is where that is
+ * said, NULL: the launcher's command; `hint` is what makes room. */
+void mpirun_check(const struct binder *b, const struct job_spec *spec, const struct node *at,
+                  const char *hint);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/nearest.h"
+#include "dialect/mpirun.h"
 
 #define NAME_MAX_CHARS 255
 
@@ -376,6 +377,9 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     lower_policies(&b, in, out);
     lower_platforms(&b, in, out);
     note_unused(&b, in);
+    if (out->framework == FRAMEWORK_MPI)
+        mpirun_check(&b, out, in->mpi ? node_get(in->mpi->at, "args") : NULL,
+                     "raise `slots`, or add replicas");
     if (out->name)
         spec_validate(out, ds);
     if (ds->n_errors == before)

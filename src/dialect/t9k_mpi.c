@@ -25,6 +25,7 @@ struct lowering {
     struct job_spec *out;
     struct role *roles;
     struct mpi_spec *mpi;
+    const struct node *args_at; /* mpirun's options, or NULL */
 };
 
 /* --- form M0 -------------------------------------------------------------------------------- */
@@ -182,6 +183,7 @@ static void lower_mpi(struct lowering *l)
     l->mpi->home = config && config->home ? config->home : in->mpi_home;
     lower_mca(l, either(l, in->mca, config ? config->mca : NULL));
 
+    l->args_at = args_at;
     lower_slots(l, args, args_at);
     l->mpi->recovery = mpirun_recovers(args);
     l->mpi->extra_args = args ? args : none;
@@ -527,6 +529,8 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     l.in = job->spec;
     if (l.in)
         lower_spec(&l);
+    if (l.args_at && l.out->mpi)
+        mpirun_check(&l.b, l.out, l.args_at, "raise -N, or add workers");
     if (l.out->name)
         spec_validate(l.out, ds);
     if (ds->n_errors == before)

@@ -215,7 +215,7 @@ static const struct {
      "launcher=1x2* worker=2x2*", "the launcher is a worker too"},
     {V1,
      HEAD "  slotsPerWorker: 2\n  mpiReplicaSpecs:\n    Launcher: " POD(
-         ", resources: {limits: {nvidia.com/gpu: 1}}") "\n",
+         ", resources: {limits: {nvidia.com/gpu: 2}}") "\n",
      "launcher=1x2*", "a launcher with GPUs is a host in v1"},
     {B1, HEAD RESTART("Always"), "E0209@7:22", "restart policies that the operator refuses"},
     {B1, HEAD RESTART("ExitCode"), "E0209@7:22", "all but two"},

@@ -98,6 +98,71 @@ static void test_depth(void)
        "four");
 }
 
+/* The finding about a launcher's line, or one that is composed, and its hosts. */
+static const char *finding(struct arena *a, const char *line, const struct mpi_spec *composed,
+                           int slots, int hosts)
+{
+    const struct node at = {.type = NODE_STRING, .text = "", .pos = {3, 1}};
+    const struct role roles[] = {
+        {.name = "launcher",
+         .kind = ROLE_LAUNCHER,
+         .replicas = 1,
+         .shell = line,
+         .command_at = &at},
+        {.name = "worker",
+         .kind = ROLE_HOST,
+         .replicas = hosts,
+         .slots_kind = SLOTS_NUMBER,
+         .slots = slots},
+    };
+    const struct job_spec spec = {.roles = roles, .n_roles = 2, .mpi = composed};
+    const char *code = "none";
+    struct diags ds;
+
+    diags_init(&ds, a);
+    mpirun_check(&(struct binder){.a = a, .ds = &ds}, &spec, NULL, "hint");
+    if (ds.n)
+        code = ds.v[0].pos.line == 3 ? ds.v[0].code : "elsewhere";
+    diags_release(&ds);
+    return code;
+}
+
+static void test_check(void)
+{
+    static const struct {
+        const char *line;
+        int slots, hosts;
+        const char *code;
+    } rows[] = {
+        {"mpirun -np 8 x", 4, 2, "none"},
+        {"mpirun -np 9 x", 4, 2, "W0408"},
+        {"mpirun --oversubscribe -np 9 x", 4, 2, "none"},
+        {"mpirun -np 4 x", 4, 2, "none"},
+        {"mpirun -np 6 x", 4, 2, "W0407"},
+        {"mpirun -np 2 x", 4, 2, "W0407"},
+        {"mpirun -np 1 x", 4, 2, "none"},
+        {"mpirun -np 3 x", 4, 1, "none"},
+        {"mpirun --map-by node -np 6 x", 4, 2, "none"},
+        {"mpirun -npernode 3 -np 6 x", 4, 2, "none"},
+        {"mpirun -npernode 2 -np 5 x", 4, 3, "W0407"},
+        {"mpirun -np $N x", 4, 2, "none"},
+        {"bash -c 'cd /x && exec mpirun -np 6 x'", 4, 2, "W0407"},
+        {"horovodrun -np 6 python x", 4, 2, "W0407"},
+        {"python x", 4, 2, "none"},
+    };
+    static const char *const extra[] = {"-np", "6", NULL}, *const program[] = {"x", NULL};
+    const struct mpi_spec composed = {.extra_args = extra, .program = program};
+    auto_arena struct arena *a = arena_new();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        is_str(finding(a, rows[i].line, NULL, rows[i].slots, rows[i].hosts), rows[i].code,
+               "%s on %d x %d", rows[i].line, rows[i].hosts, rows[i].slots);
+    is_str(finding(a, NULL, &composed, 3, 2), "none", "a composed line");
+    is_str(finding(a, NULL, &composed, 2, 2), "W0408", "too many");
+    is_str(finding(a, NULL, &composed, 4, 2), "W0407", "uneven");
+    is_str(finding(a, NULL, NULL, 4, 2), "none", "no line at all");
+}
+
 int main(void)
 {
     static const struct {
@@ -148,5 +213,6 @@ int main(void)
     ok(!mpirun_recovers(none) && !mpirun_recovers(NULL), "and not where it is not");
     test_shell();
     test_depth();
+    test_check();
     return tap_done();
 }

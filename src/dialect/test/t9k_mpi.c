@@ -31,7 +31,7 @@ static const char m1[] =
     "          image: img\n"
     "          workingDir: /code\n"
     "          resources:\n"
-    "            limits: {cpu: 100m, memory: 2Gi, nvidia.com/gpu: 1}\n"
+    "            limits: {cpu: 100m, memory: 2Gi, nvidia.com/gpu: 3}\n"
     "            requests: {cpu: 0.05, memory: 1Gi}\n"
     "          env:\n"
     "          - {name: A, value: \"1\"}\n"
@@ -118,7 +118,7 @@ static void test_m1(void)
     is_int(worker->res.cpu_limit_milli, 100, "cpu limit");
     is_int(worker->res.cpu_request_milli, 50, "cpu request");
     is_int(worker->res.memory_limit, INT64_C(2) << 30, "memory limit");
-    is_int(worker->res.gpu, 1, "gpu");
+    is_int(worker->res.gpu, 3, "gpu");
     is_int(worker->res.shm, 1 << 30, "shared memory");
     is_int(worker->grace_s, 5, "grace period");
     is_str(launcher->image, "img", "the launcher takes the worker's image");
