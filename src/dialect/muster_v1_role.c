@@ -64,6 +64,7 @@ static void lower_completion(const struct binder *b, const struct mv1_role *in, 
     if (in->fails_after &&
         mv1_number(b, in->fails_after, 1, INT32_MAX, mv1_never, never, &role->min_failed))
         check_reachable(b, in->fails_after, role->min_failed, role);
+    role->min_failed_at = in->fails_after;
     if (!in->succeeds_after || !mv1_number(b, in->succeeds_after, 1, INT32_MAX, mv1_successes,
                                            successes, &role->min_succeeded))
         return;

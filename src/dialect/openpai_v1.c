@@ -243,6 +243,7 @@ static void lower_role(struct lowering *l, const struct pai1_role *in, struct ro
     role->replicas_at = in->tasks ? in->tasks : in->at;
     role->replicas = number(l, "taskNumber", in->tasks, 1, INT32_MAX, 1);
     role->min_failed = completion(l, "minFailedTaskCount", in, in->min_failed, role->replicas, 1);
+    role->min_failed_at = node_get(in->at, "minFailedTaskCount");
     role->min_succeeded =
         completion(l, "minSucceededTaskCount", in, in->min_succeeded, role->replicas, -1);
     memory = number(l, "memoryMB", in->memory, 0, INT32_MAX, 100);

@@ -226,6 +226,7 @@ static void lower_role(struct lowering *l, const struct pair *p, struct role *ro
     role->min_failed =
         completion(l, "minFailedInstances", in->completion ? in->completion->min_failed : NULL,
                    role->replicas, 1);
+    role->min_failed_at = in->completion ? in->completion->min_failed : NULL;
     role->min_succeeded = completion(l, "minSucceededInstances",
                                      in->completion ? in->completion->min_succeeded : NULL,
                                      role->replicas, role->replicas);

@@ -269,6 +269,23 @@ static void check_resources(const struct resources *res, struct diags *ds)
                bytes_text(res->shm, big), bytes_text(res->memory_limit, small));
 }
 
+/* Where no role counts its failures, the job ends when all commands have, and has succeeded. */
+static void check_completion(const struct job_spec *spec, struct diags *ds)
+{
+    const struct node *at = NULL;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        const struct role *role = &spec->roles[i];
+
+        if (role->kind != ROLE_HOST && role->min_failed != -1)
+            return;
+        at = at ? at : role->min_failed_at;
+    }
+    if (at)
+        REPORT(ds, at, "W0114", "let so many failures of some role end the job",
+               "this job cannot fail: it succeeds even if every task of it fails");
+}
+
 /* Kubernetes makes host names of the job's name; the other dialects have names of their own kind,
  * which they check themselves. */
 static bool name_is_label(const struct job_spec *spec)
@@ -285,6 +302,7 @@ void spec_validate(const struct job_spec *spec, struct diags *ds)
         check_names(spec, ds);
     check_counts(spec, ds);
     check_ports(spec, ds);
+    check_completion(spec, ds);
     for (size_t i = 0; i < spec->n_roles; i++) {
         check_fixed_ports(&spec->roles[i], ds);
         check_resources(&spec->roles[i].res, ds);

@@ -168,7 +168,8 @@ struct role {
 
     /* When replicas of this role end the whole job. A replica succeeds when all its processes do.
      * Where neither count is reached, the job ends when every command has, and succeeds. */
-    int32_t min_failed;    /* so many failed: the job fails; 0 counts as 1, -1 = never */
+    int32_t min_failed;               /* so many failed: the job fails; 0 counts as 1, -1 = never */
+    const struct node *min_failed_at; /* for messages, or NULL */
     int32_t min_succeeded; /* so many succeeded: the job succeeds; 0 or -1 = no such rule */
     bool first_decides; /* the success of its replica 0 alone is the job's (min_succeeded is 0) */
 

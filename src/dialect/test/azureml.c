@@ -224,7 +224,7 @@ static void test_faults(void)
         {JOB "inputs: {a: {type: uri_folder}}", "E0103@3:10"},
         {JOB "inputs: {a: {type: folder, path: b}}", "E0209@3:20"},
         {JOB "inputs: {a: {mode: rw_mount, path: b}}", "E0209@3:20"},
-        {JOB "inputs: {a: {paths: b}}", "E0103@3:10 E0101@3:14"},
+        {JOB "inputs: {a: {paths: b}}", "E0101@3:14"},
         {JOB "inputs: {a: {path: 'azureml:x:1'}}", "N0421@3:20"},
         {JOB "outputs: {a: b}", "E0107@3:14"},
         {JOB "outputs: {..: }", "E0420@3:11"},

@@ -97,10 +97,11 @@ static const struct {
     {"instances: 3, completion: {}", 1, 3, ""},
     {"instances: 3, completion: {minFailedInstances: null, minSucceededInstances: null}", 1, 3, ""},
     {"instances: 3, completion: {minFailedInstances: 0, minSucceededInstances: 0}", 1, 3, ""},
-    {"instances: 3, completion: {minFailedInstances: -1, minSucceededInstances: -1}", -1, -1, ""},
+    {"instances: 3, completion: {minFailedInstances: -1, minSucceededInstances: -1}", -1, -1,
+     "W0114@7:48"},
     {"instances: 3, completion: {minFailedInstances: 3, minSucceededInstances: 1}", 3, 1, ""},
     {"instances: 3, completion: {minFailedInstances: -7, minSucceededInstances: 4}", -1, 4,
-     "W0307@7:75"},
+     "W0114@7:48 W0307@7:75"},
     {"completion: {minFailedInstances: 2}", 2, 1, "W0307@7:34"},
 };
 
@@ -325,7 +326,7 @@ static const struct {
      "roles that cannot be told apart"},
     {ROLES("  r: {" BODY ", commands: []}"), "E0104@6:88", "no commands"},
     {ROLES("  r: {" BODY ", commands: c}"), "E0107@6:88", "a string for a list"},
-    {ROLES("  r: {" BODY ", comands: [c]}"), "E0103@6:3 E0101@6:78", "a misspelt key"},
+    {ROLES("  r: {" BODY ", comands: [c]}"), "E0101@6:78", "a misspelt key"},
     {ROLES("  r: x"), "E0107@6:6", "a role that is none"},
     {ROLES("  r: {dockerImage: i, resourcePerInstance: {cpu: 1, gpu: 1}, commands: [c]}"),
      "E0103@6:23", "no memory"},

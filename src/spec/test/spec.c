@@ -231,6 +231,38 @@ static void test_gpus(struct arena *a)
     }
 }
 
+/* Two roles that end the job after so many failures. */
+static void test_completion(struct arena *a)
+{
+    static const struct {
+        int first, second;
+        enum role_kind kind;
+        const char *code;
+    } rows[] = {
+        {0, 0, ROLE_PLAIN, "none"},    {-1, 1, ROLE_PLAIN, "none"}, {1, -1, ROLE_PLAIN, "none"},
+        {-1, -1, ROLE_PLAIN, "W0114"}, {-1, 0, ROLE_HOST, "W0114"},
+    };
+    struct node failed_at = at(5);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct role roles[] = {
+            {.name = "a", .min_failed = rows[i].first, .min_failed_at = &failed_at},
+            {.name = "b", .min_failed = rows[i].second, .kind = rows[i].kind},
+        };
+        struct job_spec spec = {.name = "j", .roles = roles, .n_roles = 2};
+        unsigned int line;
+        const char *hint;
+
+        for (size_t k = 0; k < 2; k++) {
+            roles[k].replicas = roles[k].slots = 1;
+            roles[k].res = RESOURCES_UNSET;
+        }
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "failures %d and %d", rows[i].first,
+               rows[i].second);
+        is_int(line, strcmp(rows[i].code, "none") == 0 ? 0 : 5, "at the first");
+    }
+}
+
 /* A StatefulSet's pods carry a label that is longer than their names. */
 static void test_set_names(struct arena *a)
 {
@@ -275,6 +307,7 @@ int main(void)
     test_resources(a);
     test_fixed_ports(a);
     test_gpus(a);
+    test_completion(a);
     test_set_names(a);
     ok(role && spec->n_roles == 1, "a command is a job with one role");
     is_int(role->replicas, 3, "its hosts");
