@@ -15,6 +15,7 @@ DESTDIR ?=
 WERROR ?= 0
 SAN ?=
 T ?= 60
+RUNS ?=
 FOR ?= build run test
 TESTS ?=
 
@@ -89,9 +90,9 @@ help:
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
-	'make soak            the long counts of the random tests' \
+	'make soak            the long counts of the random tests, a million runs of each fuzzer' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
-	'make fuzz T=60       each fuzzer and each dialect for T seconds' \
+	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: so many times' \
 	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
 	'make format          what of it clang-format can mend by itself' \
 	'make install         PREFIX=/usr/local DESTDIR=' \
@@ -200,6 +201,8 @@ test:
 
 soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
+	@if command -v clang clang-14 >/dev/null; then $(MAKE) --no-print-directory fuzz RUNS=1000000; \
+	else echo 'SKIP: the fuzzers, for there is no clang: make deps FOR=fuzz'; fi
 
 SCHEDULES := $(B)/unit/engine/sim/test/schedules
 test-sim: $(SCHEDULES)
@@ -234,7 +237,7 @@ $(B)/fuzz/%: fuzz/%.c fuzz/common.h $(FUZZ_LIB) $(HEADERS)
 	@$(FUZZ_CC) $(CPPFLAGS) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIB) $(PKG_CFLAGS) $(PKG_LIBS)
 fuzz: $(FUZZERS)
-	@tools/fuzz $(T) $(B)
+	@RUNS=$(RUNS) tools/fuzz $(T) $(B)
 
 # --- style ---------------------------------------------------------------------------------------
 
