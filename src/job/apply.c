@@ -340,6 +340,7 @@ void job_apply(struct job *job, const struct event *e)
     case EVENT_HELD:
         job->phase = JOB_HELD;
         job->held_at = e->at;
+        job->pause_wanted = false; /* it came too late: nothing ran any more */
         break;
     case EVENT_ATTEMPT:
         attempt_begin(job, e);

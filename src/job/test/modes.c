@@ -76,6 +76,8 @@ static const struct {
      JOB_ENDED, 0, "none", 1, false},
     {"hold: nor a cancel", false, true, false, 0, "cancel@5 down@6", "ssTE", JOB_ENDED, 130,
      "cancelled", 1, false},
+    {"hold: a pause that comes too late is forgotten", false, true, false, 1,
+     "pause@5+w-0=3@5+w-1=0@5 resume@6 up@7", "ssHAss", JOB_RUNNING, 0, "none", 2, false},
     {"hold: nor a pause", false, true, false, 0, "pause@5 down@6", "ssTP", JOB_PAUSED, 0, "none", 2,
      false},
 };
