@@ -155,7 +155,7 @@ static ns_t linger_deadline(const struct job *job, const struct trigger *t)
 {
     for (uint32_t i = 0; t->outcome == OUTCOME_SUCCEEDED && i < job->plan->n_processes; i++) {
         enum proc_state s = job->procs[i].state;
-        if ((s == PROC_STARTING || s == PROC_RUNNING) &&
+        if ((s == PROC_STARTING || s == PROC_RUNNING) && !job_waits(job, i) &&
             job->plan->replicas[job->plan->processes[i].replica].role->ends_alone)
             return t->at + job->rules.grace_ms * NS_PER_MS;
     }

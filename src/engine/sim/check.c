@@ -114,6 +114,19 @@ static void check_rank(struct sim *s, const struct event *ev)
         sim_break(s, "rank %u ends before it started", ev->rank);
 }
 
+/* The job has succeeded: who ends by itself has had the time for that. */
+static void check_left_alone(struct sim *s)
+{
+    const struct job *job = s->job;
+    struct trigger t = job_trigger(job);
+
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_RUNNING && role_of(s, i)->ends_alone && !sim_waits(s, i) &&
+            s->now < t.at + ms(s->rules->grace_ms) &&
+            (job_deadline(job) == 0 || s->now < job_deadline(job)))
+            sim_break(s, "process %u ends alone, and is stopped at once", i);
+}
+
 static void check_stop(struct sim *s, const struct event *ev)
 {
     const struct job *job = s->job;
@@ -130,6 +143,9 @@ static void check_stop(struct sim *s, const struct event *ev)
         sim_break(s, "stopped as cancelled, and nobody cancelled");
     if (ev->stop == STOP_FAILURE && !failed)
         sim_break(s, "stopped for a failure, and nothing failed");
+    if (ev->stop == STOP_COMPLETED && !job->cancel_signal && !job->pause_wanted && !job->hung &&
+        !job->debug_over)
+        check_left_alone(s);
     if (ev->stop == STOP_NOT_READY && s->now < job->begin_at + ms(s->rules->start_timeout_ms))
         sim_break(s, "given up before the start timeout");
     if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 && !job->debugging &&
@@ -310,6 +326,9 @@ static void check_promptness(struct sim *s)
         sim_break(s, "the grace period is over, and it is not being killed");
     if (job->phase == JOB_KILLING && s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS))
         sim_break(s, "killed, waited for, and not ended");
+    if (job->stop == STOP_NONE && job_trigger(job).outcome == OUTCOME_SUCCEEDED &&
+        s->now >= job_trigger(job).at + ms(s->rules->grace_ms))
+        sim_break(s, "succeeded, and what still runs is not being stopped");
     if (s->job->pause_wanted && job->stop == STOP_NONE && job->phase != JOB_PAUSED)
         sim_break(s, "to be paused, and not being stopped");
     for (uint32_t i = 0; job->phase == JOB_PAUSED && i < s->plan->n_processes; i++)

@@ -247,7 +247,8 @@ static bool ran_nothing(const struct sim *s, const struct event *launcher)
         if (s->log.v[i].type == EVENT_RESTART && (int32_t)s->log.v[i].process == s->plan->launcher)
             ranks = false;
     }
-    return !ranks && launcher->end.code >= 0 && s->plan->facts->program_errno;
+    return !ranks && launcher->end.code >= 0 && !launcher->end.init[0] &&
+           s->plan->facts->program_errno;
 }
 
 /* A pause, and the end of the debugging, end with whatever comes first of a cancel and the loss of the

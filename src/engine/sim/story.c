@@ -13,10 +13,15 @@ static const char *const argv[] = {"./train", NULL};
 static const char *const horovod[] = {"horovodrun", "-np", "4", "./train", NULL};
 static const char *const secrets[] = {SIM_SECRET, "x", NULL};
 /* each gets its own view of a job, and every view is made of every job */
-static const char *const plain_dialects[] = {"openpai-v2", "azureml-preview", "kubeflow-pytorch",
+static const char *const plain_dialects[] = {"openpai-v1", "openpai-v2", "azureml-preview",
+                                             "azureml",    "muster-v1",  "kubeflow-pytorch",
                                              "kubeflow-tf"},
-                         *const mpi_dialects[] = {"t9k-mpi", "kubeflow-mpi-v1alpha1",
-                                                  "kubeflow-mpi-v1alpha2", "kubeflow-mpi-v2beta1"};
+                         *const mpi_dialects[] = {
+                             "t9k-mpi",         "kubeflow-mpi-v1alpha1", "kubeflow-mpi-v1alpha2",
+                             "kubeflow-mpi-v1", "kubeflow-mpi-v2beta1",  "muster-v1"};
+static const struct init_command inits[] = {{.name = "fetch", .argv = argv}, {.name = "unpack"}};
+static const struct task tasks[] = {{.type = "worker", .count = 1},
+                                    {.type = "ps", .count = 1, .serves = true}};
 
 static const char *const caller_env[] = {"PATH=/bin", NULL}, *const interfaces[] = {"lo", NULL};
 const struct facts sim_facts = {.cpus = 2,
@@ -44,6 +49,7 @@ struct maker {
     uint32_t span, starts; /* how far apart things end and start */
     uint32_t unstarted;    /* of 1000: so many never become their program */
     uint32_t stubborn;     /* of 1000: so many do not even die */
+    bool ranks;            /* its processes are ranks, as those of `run -n` */
 };
 
 /* --- the job ---------------------------------------------------------------------------------- */
@@ -65,10 +71,12 @@ static void add_replica(struct maker *m, struct role *role, int32_t index)
                           .n_processes = n};
     for (uint32_t k = 0; k < n; k++) {
         struct process *p = &m->processes[m->plan->n_processes];
-        *p = (struct process){.id = m->plan->n_processes++,
+        uint32_t id = m->plan->n_processes++;
+        *p = (struct process){.id = id,
                               .replica = r->id,
                               .slot = (int32_t)k,
-                              .rank = -1,
+                              .rank = m->ranks ? (int32_t)id : -1,
+                              .task = role->tasks ? &tasks[k % ARRAY_SIZE(tasks)] : NULL,
                               .argv = role->argv,
                               .log = "x.log"};
         if (role->kind == ROLE_LAUNCHER)
@@ -95,6 +103,15 @@ static void add_role(struct maker *m, const char *name, enum role_kind kind, int
         role->min_failed = low ? 1 : (int32_t)rng_between(&m->rng, -1, replicas + 1);
         role->min_succeeded = (int32_t)rng_between(&m->rng, low ? 1 : -1, replicas + !low);
         role->first_decides = rng_chance(&m->rng, 300);
+        role->ends_alone = rng_chance(&m->rng, 300);
+    }
+    if (rng_chance(&m->rng, 150)) {
+        role->init = inits;
+        role->n_init = ARRAY_SIZE(inits);
+    }
+    if (kind == ROLE_PLAIN && rng_chance(&m->rng, 80)) {
+        role->tasks = tasks;
+        role->n_tasks = ARRAY_SIZE(tasks);
     }
     for (int32_t i = 0; i < replicas; i++)
         add_replica(m, role, i);
@@ -154,12 +171,13 @@ static void make_plan(struct maker *m)
     m->spec->gang = rng_chance(&m->rng, 500);
     if (rng_chance(&m->rng, 400)) {
         m->spec->framework = FRAMEWORK_MPI;
-        m->spec->dialect = mpi_dialects[rng_below(&m->rng, 4)];
+        m->spec->dialect = mpi_dialects[rng_below(&m->rng, ARRAY_SIZE(mpi_dialects))];
         add_role(m, "launcher", ROLE_LAUNCHER, 1, false);
         add_role(m, "worker", ROLE_HOST, 1 + (int32_t)rng_below(&m->rng, 4), false);
         return;
     }
-    m->spec->dialect = plain_dialects[rng_below(&m->rng, 4)];
+    m->spec->dialect = plain_dialects[rng_below(&m->rng, ARRAY_SIZE(plain_dialects))];
+    m->ranks = rng_chance(&m->rng, 200);
     for (uint32_t i = 0, n = 1 + rng_below(&m->rng, MAX_ROLES); i < n; i++)
         add_role(m, names[i], ROLE_PLAIN, 1 + (int32_t)rng_below(&m->rng, 4), counted);
 }
@@ -208,6 +226,15 @@ static struct ending not_started(struct maker *m)
 
     e.exec_errno = rng_chance(&m->rng, 500) ? -ENOENT : -EACCES;
     (void)snprintf(e.exec_what, sizeof(e.exec_what), "%s", ours ? "chdir /x" : "exec");
+    return e;
+}
+
+static struct ending init_failed(struct maker *m, const struct role *role)
+{
+    struct ending e = rng_chance(&m->rng, 100) ? not_started(m) : some_ending(m, false);
+
+    (void)snprintf(e.init, sizeof(e.init), "%s",
+                   role->init[rng_below(&m->rng, (uint32_t)role->n_init)].name);
     return e;
 }
 
@@ -302,8 +329,10 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
                                 .end_ms = 3600000};
     for (uint32_t i = 0; i < m->plan->n_processes; i++) {
         fates[i] = some_fate(m, bad);
-        if (m->replicas[m->processes[i].replica].role->kind == ROLE_HOST &&
-            rng_chance(&m->rng, 950))
+        const struct role *role = m->replicas[m->processes[i].replica].role;
+        if (role->n_init > 0 && !fates[i].end.exec_errno && rng_chance(&m->rng, bad))
+            fates[i].end = init_failed(m, role);
+        else if (role->kind == ROLE_HOST && rng_chance(&m->rng, 950))
             fates[i].life_ms = -1; /* it only waits */
     }
     for (uint32_t i = 0; i < m->plan->n_replicas; i++)

@@ -82,13 +82,31 @@ static void rank_up(struct sim *s, const struct item *item)
         doom_rank(s, item->id, item->rank, f->term_ms, by_signal(SIGTERM));
 }
 
+static bool was_seen(const struct mpirun *m)
+{
+    for (uint32_t r = 0; r < m->as->size; r++)
+        if (m->ranks[r].started)
+            return true;
+    return false;
+}
+
+static void forget_last_mpirun(struct sim *s)
+{
+    struct mpirun *m = &s->mpiruns[--s->n_mpiruns];
+
+    free(m->ranks);
+    free(m->again);
+}
+
+/* An mpirun has its number from the first of its ranks: one that was ended before has none. */
 static void next_mpirun(struct sim *s)
 {
-    uint32_t l = s->n_mpiruns;
-
     if (!launcher_lives(s) || s->step >= s->story->n_mpiruns)
         return;
+    if (s->n_mpiruns > 0 && !was_seen(&s->mpiruns[s->n_mpiruns - 1]))
+        forget_last_mpirun(s);
     const struct sim_mpirun *as = &s->story->mpiruns[s->step];
+    uint32_t l = s->n_mpiruns;
     s->mpiruns = xrealloc_array(s->mpiruns, l + 1, sizeof(*s->mpiruns));
     s->mpiruns[l] = (struct mpirun){.as = as};
     s->mpiruns[l].ranks = xcalloc(as->size, sizeof(*s->mpiruns[l].ranks));
@@ -206,9 +224,9 @@ static void process_up(struct sim *s, uint32_t id, uint32_t instance)
 
     if (t->being != BEING_STARTING || t->instances != instance)
         return;
-    if (f->end.exec_errno) {
+    if (f->end.exec_errno || *f->end.init) {
         t->being = BEING_DEAD;
-        t->never_was = true;
+        t->never_was = f->end.exec_errno != 0;
         t->end = f->end;
         t->end.at = s->now;
         sim_tell_process(s, id, true);
@@ -423,13 +441,11 @@ static void world_kill(struct engine *en)
 
 static void forget_mpiruns(struct sim *s)
 {
-    for (uint32_t l = 0; l < s->n_mpiruns; l++) {
-        free(s->mpiruns[l].ranks);
-        free(s->mpiruns[l].again);
-    }
+    while (s->n_mpiruns > 0)
+        forget_last_mpirun(s);
     free(s->mpiruns);
     s->mpiruns = NULL;
-    s->n_mpiruns = s->step = 0;
+    s->step = 0;
 }
 
 static void clear(struct engine *en)
