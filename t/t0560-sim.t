@@ -65,6 +65,23 @@ run_muster sim --cancel 3m ddp.yaml
 says '^00:03:00.000  cancel +SIGTERM$' "cancelled"
 says '^run would exit with 143$' "128 + 15"
 
+run_muster sim --pause 2m --resume 1h ddp.yaml
+says '^00:02:00.000  stop +SIGTERM to all \(pause\)$' "paused: everything is stopped"
+says '^01:00:00.000  attempt' "resumed: it begins anew"
+says '^01:10:00.1[0-9]*  ended +succeeded$' "and runs to its end"
+run_muster sim --pause 2m ddp.yaml
+says '  ~ +this is how it stays' "paused, and nobody resumes it"
+run_muster sim --debug --resume 1h ddp.yaml
+says '^01:00:00.000  stop +SIGTERM to all \(debug\)$' "debugged: until it is resumed"
+says '^run would exit with 0$' "and then run"
+run_muster sim --hold-on-failure --fail worker-1@1m:exit=4 --resume 10m ddp.yaml
+says '^00:01:00.[0-9]*  held +worker-1 exited with code 4' "held after its failure"
+says '^run would exit with 4$' "until it is resumed"
+run_muster sim --hang 4m ddp.yaml
+says '^run would exit with 124$' "found to hang"
+run_muster sim --lost 4m ddp.yaml
+says '^run would exit with 125$' "its supervisor dies"
+
 # --- by chance -----------------------------------------------------------------------------------
 
 for seed in 1 2 3 4 5; do
@@ -84,7 +101,7 @@ says '~ +the core crashes' "--faults crash"
 
 refused 'wants one job file' "no file"
 refused 'REPLICA@TIME:HOW' "no time" --fail worker-2 mpi.yaml
-refused 'no replica worker-9' "nobody" --fail worker-9@5m:kill mpi.yaml
+refused 'no replica worker-9, did you mean worker-[0-4]' "nobody" --fail worker-9@5m:kill mpi.yaml
 refused 'the time should look like' "no duration" --fail worker-1@5:kill mpi.yaml
 refused 'HOW is exit=' "no ending" --fail worker-1@5m:exit=256 mpi.yaml
 refused 'HOW is exit=' "no signal" --fail worker-1@5m:signal=FOO mpi.yaml

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/num.h"
 #include "base/signame.h"
 #include "base/strbuf.h"
@@ -26,9 +27,10 @@
 #include "run/rundir.h"
 
 struct sim_opts {
-    int64_t seed, duration_ms, cancel_ms, output_ms;
+    int64_t seed, duration_ms, output_ms;
+    int64_t cancel_ms, pause_ms, resume_ms, hang_ms, lost_ms; /* -1 = never */
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
-    bool trust_launcher;
+    bool trust_launcher, hold;
     const char *faults;
     struct strvec fail;
     struct job_options job;
@@ -106,6 +108,21 @@ static int read_how(const char *text, struct sim_blow *b)
     return 0;
 }
 
+static int no_replica(struct arena *a, const struct plan *plan, const char *text, const char *name,
+                      struct err *e)
+{
+    const char **names = ARENA_ARRAY(a, const char *, plan->n_replicas + 1);
+
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        names[i] = plan->replicas[i].name;
+    const char *near = nearest_word(name, names, plan->n_replicas);
+    if (near)
+        return err_set(e, -EINVAL, "--fail %s: the job has no replica %s, did you mean %s?", text,
+                       name, near);
+    return err_set(e, -EINVAL, "--fail %s: the job has no replica %s; its first is %s", text, name,
+                   plan->n_replicas ? plan->replicas[0].name : "none");
+}
+
 /* "worker-2@5m:exit=1" */
 static int read_blow(struct arena *a, const struct plan *plan, const char *text,
                      struct sim_blow *ret, struct err *e)
@@ -121,8 +138,7 @@ static int read_blow(struct arena *a, const struct plan *plan, const char *text,
         if (!strcmp(plan->replicas[i].name, name))
             b.replica = i;
     if (b.replica == UINT32_MAX)
-        return err_set(e, -EINVAL, "--fail %s: the job has no replica %s; its first is %s", text,
-                       name, plan->n_replicas ? plan->replicas[0].name : "none");
+        return no_replica(a, plan, text, name, e);
     if (duration_ms(arena_strndup(a, at + 1, (size_t)(colon - at) - 1), &b.at_ms) < 0)
         return err_set(e, -EINVAL, "--fail %s: the time should look like 500ms, 2s, 5m or 1h",
                        text);
@@ -190,10 +206,10 @@ static int make_story(struct arena *a, const struct sim_opts *o, const struct pl
                               .n_blows = (uint32_t)o->fail.n,
                               .cancel_ms = {o->cancel_ms, -1},
                               .cancel_signal = SIGTERM,
-                              .pause_ms = -1,
-                              .resume_ms = -1,
-                              .lost_ms = -1,
-                              .hang_ms = -1,
+                              .pause_ms = o->pause_ms,
+                              .resume_ms = o->resume_ms,
+                              .lost_ms = o->lost_ms,
+                              .hang_ms = o->hang_ms,
                               .output_ms = o->output_ms,
                               .end_ms = INT64_C(10) * o->duration_ms + INT64_C(24) * 3600000};
     for (size_t i = 0; i < o->fail.n; i++)
@@ -266,6 +282,7 @@ static void describe(const struct job *job, const struct event *ev, struct strbu
                      struct strbuf *detail)
 {
     const struct plan *plan = job->plan;
+    struct cause first;
 
     switch (ev->type) {
     case EVENT_OPEN:
@@ -295,6 +312,10 @@ static void describe(const struct job *job, const struct event *ev, struct strbu
         break;
     case EVENT_ATTEMPT:
         strbuf_addf(detail, "number %u", ev->attempt);
+        break;
+    case EVENT_HELD:
+        first = job_cause(job);
+        verdict_cause(job, &first, detail);
         break;
     case EVENT_ENDED:
         strbuf_addstr(detail, outcome_name(job->outcome));
@@ -341,7 +362,8 @@ static int play(const struct sim_opts *o, const struct plan *plan, const struct 
     struct job_rules rules = {.grace_ms = o->grace_ms,
                               .start_timeout_ms = o->start_timeout_ms,
                               .recovery_timeout_ms = o->recovery_timeout_ms,
-                              .trust_launcher = o->trust_launcher};
+                              .trust_launcher = o->trust_launcher,
+                              .hold = o->hold};
     struct line line = {.began = SIM_BEGIN_NS, .who = STRBUF_INIT, .detail = STRBUF_INIT};
     const struct sim_watch watch = {.event = on_event, .fault = on_fault, .ctx = &line};
     auto_strbuf struct strbuf sentence = STRBUF_INIT;
@@ -438,6 +460,10 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
     struct sim_opts o = {.seed = 1,
                          .duration_ms = 600000,
                          .cancel_ms = -1,
+                         .pause_ms = -1,
+                         .resume_ms = -1,
+                         .hang_ms = -1,
+                         .lost_ms = -1,
                          .grace_ms = 10000,
                          .start_timeout_ms = 600000,
                          .recovery_timeout_ms = 60000,
@@ -465,6 +491,11 @@ static const struct opt opts[] = {
     {"fail", 0, OPT_STRINGS, AT(fail), "R@T:HOW",
      .help = "replica R fails at time T: exit=N, signal=NAME, kill or oom"},
     {"cancel", 0, OPT_DURATION, AT(cancel_ms), "T", .help = "the job is cancelled at time T"},
+    {"pause", 0, OPT_DURATION, AT(pause_ms), "T", .help = "it is paused at time T"},
+    {"resume", 0, OPT_DURATION, AT(resume_ms), "T",
+     .help = "it is resumed at time T, from a pause, the debugging or a hold"},
+    {"hang", 0, OPT_DURATION, AT(hang_ms), "T", .help = "at time T it is found to hang"},
+    {"lost", 0, OPT_DURATION, AT(lost_ms), "T", .help = "its supervisor dies at time T"},
     {"duration", 0, OPT_DURATION, AT(duration_ms), "D",
      .help = "how long every process runs (default 10m)"},
     {"output", 0, OPT_DURATION, AT(output_ms), "D",
@@ -476,6 +507,7 @@ static const struct opt opts[] = {
     {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D", .help = "as in run"},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D", .help = "as in run"},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), .help = "as in run"},
+    {"hold-on-failure", 0, OPT_FLAG, AT(hold), .help = "as in run"},
     OPT_END,
 };
 

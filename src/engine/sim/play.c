@@ -360,6 +360,7 @@ static void story_ends(struct sim *s)
                (s->rules->grace_ms + LIMIT_KILL_WAIT_MS + SLACK_MS +
                 MAX_CRASHES * s->story->faults.down_ms) *
                    NS_PER_MS;
+    sim_fault(s, "this is how it stays: the simulation ends it");
     cancel(s, SIGTERM);
 }
 
@@ -386,8 +387,9 @@ static void happens(struct sim *s, const struct item *item)
         break;
     case ITEM_HANG:
         if (!s->down)
-            observed(s, &(struct observation){
-                            .kind = OBS_HUNG, .at = s->now, .text = "worker-0 waits for worker-1"});
+            observed(s, &(struct observation){.kind = OBS_HUNG,
+                                              .at = s->now,
+                                              .text = "nothing is written and nothing moves"});
         break;
     case ITEM_BACK:
         s->down = false;
