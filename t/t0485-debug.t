@@ -145,6 +145,24 @@ for level in none names; do
 done
 is "$(survivors "$id")" "" "hold: nothing is left"
 
+# --- muster/v1 -----------------------------------------------------------------------------------
+
+cat >own.yaml <<'YAML'
+apiVersion: muster/v1
+name: own
+roles: {w: {replicas: 1, command: "exit 1"}}
+pause: {roles: {w: {skipInit: true, command: [echo, resumed]}}}
+YAML
+begin own.yaml
+ok "4.25: muster/v1: it starts paused" wait_until 20 has_state paused
+sed '/pause:/s/resumed/RESUMED/; /pause:/s/{roles/{enabled: false, roles/; s/skipInit: true/skipInit: false/' own.yaml >changed.yaml
+run_muster resume -f changed.yaml
+like "$rc:$(cat "$err")" '`pause.roles` cannot be changed .*: command of `w` is not' "4.27: muster/v1: refused in its own words"
+like "$(cat "$err")" '^changed.yaml:4:[0-9]+: error\[E0550\].* skipInit of `w`' "4.27: and at the key"
+run_muster resume
+end
+is "$rc $(cat run.out)" "0 [w-0/0] resumed" "4.26: muster/v1: what its file has for that"
+
 # --- T9k -----------------------------------------------------------------------------------------
 
 if ! have_mpi openmpi; then

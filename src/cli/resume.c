@@ -43,35 +43,48 @@ static const struct node *entry_of(const struct node *list, const char *role)
     return NULL;
 }
 
-static void refuse_change(struct job_file *jf, const struct node *at, const char *role,
-                          const char *what)
+/* What a file calls what is different after a pause. */
+struct keys {
+    const char *list, *skip_init;
+};
+
+static struct keys keys_of(const struct job_spec *spec)
+{
+    if (strcmp(spec->dialect, "muster-v1") == 0)
+        return (struct keys){"pause.roles", "skipInit"};
+    return (struct keys){"resumeSpecs", "skipInitContainer"};
+}
+
+static void refuse_change(struct job_file *jf, const struct job_spec *spec, const struct node *at,
+                          const char *role, const char *what)
 {
     diag_at(&jf->diags, at, "E0550", "start a new run to change them",
-            "`resumeSpecs` cannot be changed while the job is there: %s of `%s` is not as it was",
-            what, role);
+            "`%s` cannot be changed while the job is there: %s of `%s` is not as it was",
+            keys_of(spec).list, what, role);
 }
 
 /* Points to the key that differs, or to the entry if that is no longer there. */
-static void compare_entry(struct job_file *jf, const struct debug_role *now, const struct node *was)
+static void compare_entry(struct job_file *jf, const struct job_spec *spec,
+                          const struct debug_role *now, const struct node *was)
 {
     const struct node *skip = node_get(was, "skipInitContainer");
     const struct {
         const char *key;
         bool same;
     } keys[] = {
-        {"skipInitContainer", skip && (skip->i != 0) == now->skip_init},
+        {keys_of(spec).skip_init, skip && (skip->i != 0) == now->skip_init},
         {"command", same_words(node_get(was, "command"), now->command)},
         {"args", same_words(node_get(was, "args"), now->args)},
     };
 
     if (!was) {
-        refuse_change(jf, now->at, now->role, "the entry");
+        refuse_change(jf, spec, now->at, now->role, "the entry");
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         const struct node *at = node_get(now->at, keys[i].key);
         if (!keys[i].same)
-            refuse_change(jf, at ? at : now->at, now->role, keys[i].key);
+            refuse_change(jf, spec, at ? at : now->at, now->role, keys[i].key);
     }
 }
 
@@ -80,14 +93,14 @@ static void compare_specs(struct job_file *jf, const struct job_spec *spec, cons
     const struct node *at = spec->pause_at ? spec->pause_at : spec->name_at;
 
     for (size_t i = 0; i < spec->n_resume_roles; i++)
-        compare_entry(jf, &spec->resume_roles[i], entry_of(was, spec->resume_roles[i].role));
+        compare_entry(jf, spec, &spec->resume_roles[i], entry_of(was, spec->resume_roles[i].role));
     for (size_t i = 0; was && was->type == NODE_SEQ && i < was->n; i++) {
         const struct node *type = node_get(was->items[i], "type");
         bool found = false;
         for (size_t k = 0; type && k < spec->n_resume_roles; k++)
             found |= strcmp(spec->resume_roles[k].role, type->text) == 0;
         if (type && !found)
-            refuse_change(jf, at, type->text, "the entry");
+            refuse_change(jf, spec, at, type->text, "the entry");
     }
 }
 
@@ -183,14 +196,13 @@ const struct verb verb_resume = {
     .about =
         "A paused job: every process is started anew, as a further attempt that counts against no "
         "retry budget, with the commands that the file has for that (T9k's resumeSpecs). A job "
-        "that "
-        "is debugged (run --debug) is begun in the same way, with its own commands. One that has "
+        "that is debugged (run --debug) is begun in the same way, with its own commands. One that "
+        "has "
         "failed and is held (run --hold-on-failure) is tried again, or ends, as it would have.\n"
         "\n"
-        "With -f, FILE is read again. It must be the job's own, its runMode must no longer want "
-        "the "
-        "pause or the debugging, and its resumeSpecs must be those that the run began with; other "
-        "changes are not taken up.\n"
+        "With -f, FILE is read again. It must be the job's own, it must no longer want the pause "
+        "or the debugging, and what it has for the time after a pause must be what the run began "
+        "with; other changes are not taken up.\n"
         "\n" TARGET_ABOUT,
     .opts = opts,
     .parts = parts,
