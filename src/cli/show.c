@@ -72,7 +72,8 @@ static void print_replica(const struct node *r)
     if (*because)
         printf(", because of %s", because);
     if (restarts && restarts->type == NODE_INT && restarts->i > 0)
-        printf(", restarted %lld times", (long long)restarts->i);
+        printf(restarts->i == 1 ? ", restarted once" : ", restarted %lld times",
+               (long long)restarts->i);
     putchar('\n');
 }
 

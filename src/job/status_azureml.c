@@ -50,6 +50,15 @@ static void error(const struct job *job, struct json *j)
     json_end(j);
 }
 
+/* The first time that it ran. */
+static ns_t start_time(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_past; i++)
+        if (job->past[i].running_at)
+            return job->past[i].running_at;
+    return job->running_at;
+}
+
 void status_azureml(const struct job *job, struct json *j)
 {
     const struct job_spec *spec = job->plan->spec;
@@ -59,7 +68,7 @@ void status_azureml(const struct job *job, struct json *j)
     json_kv_str(j, "experiment_name", spec->experiment);
     json_kv_str(j, "compute", spec->target);
     json_kv_str(j, "status", status_word(job));
-    kv_time(j, "startTimeUtc", job->running_at);
+    kv_time(j, "startTimeUtc", start_time(job));
     kv_time(j, "endTimeUtc", job->ended);
     error(job, j);
     json_end(j);

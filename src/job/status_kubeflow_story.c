@@ -249,7 +249,8 @@ static const char *other_failure(const struct kubeflow_story *t)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
-    strbuf_addf(&sb, "%s %s has failed because ", t->kind->name, message(t, "%p", "", 0));
+    strbuf_addf(&sb, "%s %s has failed because %s", t->kind->name, message(t, "%p", "", 0),
+                t->job->cause.kind == CAUSE_CANCELLED ? "it was " : "");
     verdict_cause(t->job, &t->job->cause, &sb);
     strbuf_addch(&sb, '.');
     return arena_strndup(t->a, sb.buf, sb.len);

@@ -99,7 +99,7 @@ static void condition(struct json *j, const char *type, bool status, ns_t at, co
 static void replica_failure(const struct job *job, struct json *j)
 {
     struct cause c = job_cause(job);
-    ns_t since = job->running_at ? job->running_at : job->created;
+    ns_t since = job->running_at ? job->running_at : job->begin_at;
 
     if (c.kind == CAUSE_NONE || c.kind == CAUSE_CANCELLED || c.replica < 0) {
         condition(j, "ReplicaFailure", false, since, "-", "All pods are running normally.");
@@ -129,7 +129,7 @@ static void conditions(const struct job *job, struct json *j)
         condition(j, "Initialized", true, job->running_at, "-",
                   "The job has been initialized successfully.");
     else
-        condition(j, "Initialized", false, job->created, "-", "The job is being initialized.");
+        condition(j, "Initialized", false, job->begin_at, "-", "The job is being initialized.");
     if (ended)
         condition(j, "Running", false, job->ended, "Finished", "The job has ended.");
     else if (job->phase == JOB_HELD)
@@ -139,7 +139,7 @@ static void conditions(const struct job *job, struct json *j)
         condition(j, "Running", true, job->running_at, "Debugging",
                   "All pods are running; the training is not started.");
     else
-        condition(j, "Running", ran, ran ? job->running_at : job->created, "-",
+        condition(j, "Running", ran, ran ? job->running_at : job->begin_at, "-",
                   ran ? "All pods are running normally." : "The job waits for its pods.");
     replica_failure(job, j);
     if (ended) {

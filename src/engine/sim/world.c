@@ -134,7 +134,7 @@ static void mpirun_over(struct sim *s, uint32_t l)
     for (uint32_t r = 0; r < as->size; r++)
         if (lives(&m->ranks[r]))
             return;
-    m->over = true;
+    m->over = s->now;
     if (!launcher_lives(s) || (m->failed && as->recovers))
         return;
     if (l + 1 < s->n_mpiruns)
@@ -360,8 +360,10 @@ void world_happens(struct sim *s, const struct item *item)
 bool world_waits_for_nothing(const struct sim *s)
 {
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
-        bool hangs = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0 &&
-                     s->mpiruns[s->n_mpiruns - 1].over;
+        ns_t over = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0
+                        ? s->mpiruns[s->n_mpiruns - 1].over
+                        : 0;
+        bool hangs = over && s->now > over + s->rules->grace_ms * NS_PER_MS;
         if (!sim_waits(s, i) && lives(&s->procs[i]) && !hangs)
             return false;
     }

@@ -352,7 +352,7 @@ static void test_limits(void)
     cast(&st, "worker 1 0 1", "kubeflow-tf", "N");
     stage_begin(&st);
     stage_play(&st, "cancel@5 down@6");
-    part(&st, "\"TFJob ns/j has failed because cancelled by SIGINT (Ctrl-C).\"",
+    part(&st, "\"TFJob ns/j has failed because it was cancelled by SIGINT (Ctrl-C).\"",
          "what no operator has words for");
     stage_free(&st);
 }

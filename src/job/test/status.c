@@ -145,7 +145,13 @@ static void test_azureml(void)
     story("worker 2 0 0", "cancel@2", status_azureml,
           (const char *const[]){"\"status\":\"Canceled\"", "\"error\":null", NULL});
     story("worker 2 0 0", "pause@2 down@3", status_azureml,
-          (const char *const[]){"\"status\":\"Paused\"", "\"error\":null", NULL});
+          (const char *const[]){"\"status\":\"Paused\"", "\"error\":null",
+                                "\"startTimeUtc\":\"1970-01-01T00:00:01.000Z\"", NULL});
+    story("worker 2 0 0", "pause@2 down@3", status_t9k,
+          (const char *const[]){"\"phase\":\"Paused\"",
+                                "\"message\":\"The job waits for its pods.\","
+                                "\"lastTransitionTime\":\"1970-01-01T00:00:03.000Z\"",
+                                NULL});
     story("worker 2 0 0", "lost@2", status_azureml,
           (const char *const[]){"\"status\":\"NotResponding\"", "\"code\":\"SystemError\"", NULL});
     story("worker 2 0 0", "worker-0=!@2", status_azureml,
