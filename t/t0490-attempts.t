@@ -51,6 +51,15 @@ like "$(cat "$err")" 'note: attempt 1 failed because worker-[01] exited with cod
 is "$(grep -c '"event":"attempt"' "$(report run_dir)/journal.jsonl")" 2 "in the journal"
 is "$(survivors "$(run_id)")" "" "nothing is left of any attempt"
 
+# The second attempt is there long enough to be seen before all is over.
+# shellcheck disable=SC2016
+pai last 1 'test $MUSTER_INDEX = 0 || exec sleep 300; echo "begins $MUSTER_ATTEMPT"; test $MUSTER_ATTEMPT = 1 || sleep 0.5; printf "ends $MUSTER_ATTEMPT"; exit 3'
+run_job last.yaml
+is "$(cat "$out")" "[worker-0] begins 1
+[worker-0] ends 1
+[worker-0] begins 2
+[worker-0] ends 2" "the live view: last words of an attempt before the next one"
+
 # shellcheck disable=SC2016
 pai clean 1 'test $MUSTER_INDEX = 0 || exit 0; pgrep -x sleep && exit 9; (trap "" TERM; exec sleep 300) & test $MUSTER_ATTEMPT = 2 || exit 3'
 run_job clean.yaml

@@ -78,6 +78,18 @@ static void follow_process(struct driver *d, const struct process *p)
     live_add(d->live, log, prefix, true);
 }
 
+/* What has ended has written its last line. */
+static void follow_no_more(struct driver *d, const struct event *ev)
+{
+    char log[PLAN_LOG_NAME];
+
+    if (ev->type == EVENT_RANK_EXITED)
+        live_over(d->live, d->job->launches[ev->launch - 1].ranks[ev->rank].log);
+    else
+        live_over(d->live, plan_log_name(&d->plan->processes[ev->process],
+                                         job_start(d->job, ev->process), log));
+}
+
 static void tell_news(struct driver *d, const struct event *ev)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -98,6 +110,8 @@ static void fold(struct driver *d, const struct events *es)
             follow_rank(d, &es->v[i]);
         if (es->v[i].type == EVENT_START || es->v[i].type == EVENT_RESTART)
             follow_process(d, &d->plan->processes[es->v[i].process]);
+        if (es->v[i].type == EVENT_EXITED || es->v[i].type == EVENT_RANK_EXITED)
+            follow_no_more(d, &es->v[i]);
     }
 }
 

@@ -35,6 +35,7 @@ struct source {
     char *name; /* the key; heap */
     char *prefix;
     bool shown, ready;  /* ready: may have grown since it was last read */
+    bool over;          /* whoever wrote it has ended */
     int fd;             /* -1 until there is something to read */
     struct strbuf line; /* the line not yet finished */
     struct source *next_ready;
@@ -209,14 +210,28 @@ static void mark_ready(struct live *lv, struct source *s)
     lv->ready_end = &s->next_ready;
 }
 
+static void end_line(struct live *lv, struct source *s)
+{
+    if (s->line.len > 0)
+        put_line(lv, s, s->line.buf, s->line.len);
+    strbuf_truncate(&s->line, 0);
+}
+
+/* Reads in turns; but a log that is over stays first until its end, since what comes after it may be
+ * the next start of the same process. */
 static void pump(struct live *lv)
 {
     while (lv->ready && (lv->out.len < LIMIT_LIVE_BYTES || lv->off)) {
         struct source *s = lv->ready;
+        bool more = read_some(lv, s);
+        if (more && s->over)
+            continue;
         lv->ready = s->next_ready;
         s->ready = false;
-        if (read_some(lv, s))
+        if (more)
             mark_ready(lv, s);
+        else if (s->over)
+            end_line(lv, s);
     }
     show(lv, false);
 }
@@ -280,9 +295,16 @@ static void on_look(uv_timer_t *timer)
     look(lv);
 }
 
-static void on_added(uv_timer_t *timer)
+static void on_soon(uv_timer_t *timer)
 {
     pump(timer->data);
+}
+
+static void read_soon(struct live *lv, struct source *s)
+{
+    mark_ready(lv, s);
+    if (lv->has_poll)
+        (void)uv_timer_start(&lv->timer, on_soon, 0, 0);
 }
 
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
@@ -297,9 +319,17 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
     lv->sources[lv->n++] = s;
     (void)tsearch(s, &lv->by_name, by_name);
     /* It may have begun before we heard of it, and been silent since: then nothing else calls. */
-    mark_ready(lv, s);
-    if (lv->has_poll)
-        (void)uv_timer_start(&lv->timer, on_added, 0, 0);
+    read_soon(lv, s);
+}
+
+void live_over(struct live *lv, const char *name)
+{
+    struct source *s = name ? find_source(lv, name) : NULL;
+
+    if (!s)
+        return;
+    s->over = true;
+    read_soon(lv, s);
 }
 
 void live_status(struct live *lv, const char *text)
@@ -322,9 +352,7 @@ void live_finish(struct live *lv)
             more = read_some(lv, s);
             write_out(lv, true);
         }
-        if (s->line.len > 0)
-            put_line(lv, s, s->line.buf, s->line.len);
-        strbuf_truncate(&s->line, 0);
+        end_line(lv, s);
     }
     write_out(lv, true);
 }

@@ -24,6 +24,10 @@ void live_free(struct live *lv); /* the loop must turn once more afterwards */
  * counts as activity. The same name twice is once. */
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown);
 
+/* Nobody writes to it any more: it is shown to its end before what is added from now on, and its last
+ * line is completed. NULL, or a name that was never added: nothing. */
+void live_over(struct live *lv, const char *name);
+
 /* The line at the bottom of a terminal; NULL removes it. Ignored unless stderr is a terminal. */
 void live_status(struct live *lv, const char *text);
 
