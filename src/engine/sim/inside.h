@@ -22,8 +22,8 @@ struct mpirun {
     bool *again; /* per rank: has been started anew */
     uint32_t restarts;
     bool failed; /* one of its ranks failed and was not mended */
-    ns_t over; /* since when none of its ranks lives; 0 = one does */
-    int code;  /* of the first that failed */
+    ns_t over;   /* since when none of its ranks lives; 0 = one does */
+    int code;    /* of the first that failed */
 };
 
 #define SIM_SECRET "hunter2-of-the-job" /* every random job has it, and some program writes it */

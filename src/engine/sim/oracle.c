@@ -305,11 +305,14 @@ struct expected oracle(const struct sim *s)
     first = first_failure(s, n);
     if (s->plan->launcher >= 0) {
         rank = failed_rank(s, n);
-        for (size_t i = attempt_from(s); i < s->log.n; i++)
-            if (is_end(&s->log.v[i]) && (int32_t)s->log.v[i].process == s->plan->launcher)
-                launcher = &s->log.v[i];
-            else if (s->log.v[i].type == EVENT_LOST)
-                lost = &s->log.v[i];
+        for (size_t i = attempt_from(s); i < s->log.n; i++) {
+            const struct event *ev = &s->log.v[i];
+            bool its = (int32_t)ev->process == s->plan->launcher;
+            if (ev->type == EVENT_LOST)
+                lost = ev;
+            else if (its && (is_end(ev) || ev->type == EVENT_RESTART))
+                launcher = is_end(ev) ? ev : NULL;
+        }
         bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
         const struct event *end = launcher ? launcher : lost; /* it has ended when it was lost */
         if (rank && !trusted && (!first || (end && rank->at <= end->at)))
