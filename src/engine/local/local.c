@@ -1,6 +1,6 @@
 /* local.c - the local engine: the wire to one shim, turned into calls and observations.
  *
- * Everything about processes is the shim's business; here are only frames. The shim's death is
+ * Everything about processes is the shim's business; what its frames hold is in frames.c. Its death is
  * noticed by its pidfd and by the end of the stream: without a BYE before it, the job is lost.
  *
  * Each attempt of a job has a shim of its own, so that nothing of one reaches the next. While one is
@@ -8,24 +8,19 @@
  */
 #include "engine/local/local.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/procs.h"
+#include "engine/local/frames.h"
 #include "engine/local/init.h"
 #include "engine/local/launch.h"
-#include "engine/local/volumes.h"
-#include "shim/wire.h"
 
 #define READY_TIMEOUT_MS 60000 /* a shim that says nothing at all for so long is broken */
 
@@ -46,7 +41,6 @@ struct local {
     uint32_t attempt, next; /* of the shim; of what was asked for last */
     uint32_t *instances;    /* of each process, the present one */
     struct inits *inits;    /* NULL: the job has no init commands */
-    struct arena *scratch;  /* for one SPAWN at a time */
 };
 
 static void on_socket(uv_poll_t *poll, int status, int events);
@@ -82,45 +76,6 @@ static void flush(struct local *lo)
     watch(lo);
 }
 
-/* The job's own names come first and win; the machine's stay known. */
-static void put_hosts(struct local *lo)
-{
-    auto_strbuf struct strbuf hosts = STRBUF_INIT;
-
-    strbuf_addstr(&hosts, lo->plan->hosts_file);
-    (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &hosts, NULL);
-    wire_put_str(&lo->out, hosts.buf);
-}
-
-static void send_setup(struct local *lo)
-{
-    const struct facts *f = lo->plan->facts;
-    auto_arena struct arena *a = arena_new();
-    const struct table_range *tables = volumes_tables(a, lo->plan);
-    size_t at = wire_frame_begin(&lo->out, WIRE_SETUP);
-
-    wire_put_u32(&lo->out, WIRE_VERSION);
-    wire_put_str(&lo->out, f->run_id);
-    wire_put_str(&lo->out, f->run_dir);
-    wire_put_str(&lo->out, f->scratch_dir);
-    put_hosts(lo);
-    wire_put_u32(&lo->out, lo->plan->n_replicas);
-    for (uint32_t i = 0; i < lo->plan->n_replicas; i++) {
-        const struct replica *r = &lo->plan->replicas[i];
-        bool limits = f->cgroup_limits && r->role->kind != ROLE_LAUNCHER;
-        wire_put_str(&lo->out, r->name);
-        wire_put_str(&lo->out, r->host);
-        wire_put_str(&lo->out, r->address);
-        wire_put_i64(&lo->out, limits ? r->role->res.cpu_limit_milli : -1);
-        wire_put_i64(&lo->out, limits ? r->role->res.memory_limit : -1);
-        wire_put_i64(&lo->out, r->role->res.shm);
-        wire_put_u32(&lo->out, tables[i].first);
-        wire_put_u32(&lo->out, tables[i].n);
-    }
-    volumes_put(&lo->out, lo->plan);
-    wire_frame_end(&lo->out, at);
-}
-
 /* Where a request goes: to the shim, or to the next one. NULL: nobody will hear it. */
 static struct strbuf *request_buffer(struct local *lo, uint32_t attempt)
 {
@@ -132,101 +87,24 @@ static struct strbuf *request_buffer(struct local *lo, uint32_t attempt)
     return lo->lost ? NULL : &lo->out;
 }
 
-static void put_variables(struct local *lo, struct strbuf *out, const struct env_value *env,
-                          size_t n)
-{
-    const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 1);
-
-    for (size_t i = 0; i < n; i++)
-        v[i] = arena_printf(lo->scratch, "%s=%s", env[i].name, env[i].value);
-    wire_put_strs(out, v);
-}
-
-static void put_environment(struct local *lo, struct strbuf *out, uint32_t process,
-                            struct start start)
-{
-    const struct env_value *env;
-    size_t n = plan_env(lo->scratch, lo->plan, process, start, false, &env);
-
-    put_variables(lo, out, env, n);
-}
-
-/* Text that holds a secret is handed over apart from the words, which anyone can list. */
-static uint32_t spawn_flags(const struct local *lo, const struct process *p, struct start start)
-{
-    bool reads_stdin = lo->plan->n_processes == 1 && !lo->plan->spec->file;
-
-    return (reads_stdin ? SPAWN_STDIN : 0) | (process_hides_script(p, start) ? SPAWN_SCRIPT : 0) |
-           (process_beside(p, start) ? SPAWN_STAY : 0);
-}
-
-static const char *const *spawn_words(const struct local *lo, const struct process *p,
-                                      struct start start)
-{
-    const char *const *words = plan_exec_argv(lo->scratch, lo->plan, p, start);
-    size_t n = 0;
-
-    if (!process_hides_script(p, start))
-        return words;
-    while (words[n])
-        n++;
-    const char **v = ARENA_ARRAY(lo->scratch, const char *, n + 2);
-    memcpy(v, words, n * sizeof(*v));
-    v[n] = WIRE_SCRIPT_PATH;
-    return v;
-}
-
 static void spawn(struct local *lo, uint32_t process, struct start start)
 {
-    const struct process *p = &lo->plan->processes[process];
-    const struct replica *r = &lo->plan->replicas[p->replica];
     struct strbuf *out = request_buffer(lo, start.attempt);
-    char log[PLAN_LOG_NAME];
 
     if (!out)
         return;
-    size_t at = wire_frame_begin(out, WIRE_SPAWN);
-    lo->scratch = arena_new();
-    wire_put_u32(out, process);
-    wire_put_u32(out, p->replica);
-    wire_put_u32(out, spawn_flags(lo, p, start));
-    wire_put_str(out, plan_workdir(lo->scratch, lo->plan, r));
-    wire_put_str(out, plan_log_name(p, start, log));
-    wire_put_strs(out, spawn_words(lo, p, start));
-    put_environment(lo, out, process, start);
-    if (process_hides_script(p, start))
-        wire_put_str(out, arena_printf(lo->scratch, WIRE_SCRIPT_BEGIN "%s", p->shell_secret));
-    wire_frame_end(out, at);
-    arena_free(lo->scratch);
-    lo->scratch = NULL;
+    frame_spawn(out, lo->plan, process, start);
     flush(lo); /* the shim begins while we go on with the next */
 }
 
-/* One init command, in place of the process that waits for it. */
 static void spawn_init(void *ctx, uint32_t replica, size_t i, struct start start)
 {
     struct local *lo = ctx;
-    const struct replica *r = &lo->plan->replicas[replica];
     struct strbuf *out = request_buffer(lo, start.attempt);
-    const struct env_value *env;
-    char log[PLAN_LOG_NAME];
 
     if (!out)
         return;
-    size_t at = wire_frame_begin(out, WIRE_SPAWN);
-    lo->scratch = arena_new();
-    size_t n = plan_init_env(lo->scratch, lo->plan, r, i, start, false, &env);
-    wire_put_u32(out, lo->plan->n_processes + replica);
-    wire_put_u32(out, replica);
-    wire_put_u32(out, SPAWN_INIT);
-    wire_put_str(out, plan_init_workdir(lo->scratch, lo->plan, r, i));
-    wire_put_str(out, plan_init_log(r, r->role->init[i].name, start, log));
-    wire_put_strs(out, plan_init_argv(lo->scratch, lo->plan, r, i, start, false));
-    put_variables(lo, out, env, n);
-    wire_put_u32(out, lo->plan->facts->mounts ? (uint32_t)i + 1 : 0);
-    wire_frame_end(out, at);
-    arena_free(lo->scratch);
-    lo->scratch = NULL;
+    frame_init(out, lo->plan, replica, i, start);
     flush(lo);
 }
 
@@ -244,45 +122,24 @@ static void local_start(struct engine *en, uint32_t process, struct start start)
         spawn(lo, process, start);
 }
 
-/* The replica with what its first process will find there, for agents that come before it. */
 static void local_open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
 {
     struct local *lo = (struct local *)en;
-    const struct replica *r = &lo->plan->replicas[replica];
     struct strbuf *out = request_buffer(lo, attempt);
 
     if (!out)
         return;
-    size_t at = wire_frame_begin(out, WIRE_SPAWN);
-    lo->scratch = arena_new();
-    wire_put_u32(out, r->first_process);
-    wire_put_u32(out, replica);
-    wire_put_u32(out, SPAWN_OPEN);
-    wire_put_str(out, plan_workdir(lo->scratch, lo->plan, r));
-    wire_put_str(out, "");
-    wire_put_strs(out, NULL);
-    put_environment(lo, out, r->first_process, (struct start){.attempt = attempt, .instance = 1});
-    wire_frame_end(out, at);
-    arena_free(lo->scratch);
-    lo->scratch = NULL;
+    frame_open(out, lo->plan, replica, attempt);
     flush(lo);
 }
 
-/* An mpirun that is the launcher itself passes USR1 and USR2 on to its ranks: they must not get them
- * twice. */
 static void local_signal(struct engine *en, int sig)
 {
     struct local *lo = (struct local *)en;
-    bool through_mpirun = (sig == SIGUSR1 || sig == SIGUSR2) && lo->plan->launcher >= 0;
 
     if (!is_live(lo))
         return;
-    size_t at = wire_frame_begin(&lo->out, WIRE_SIGNAL);
-
-    wire_put_u32(&lo->out, through_mpirun ? SCOPE_PROCESS : SCOPE_ALL);
-    wire_put_u32(&lo->out, through_mpirun ? (uint32_t)lo->plan->launcher : 0);
-    wire_put_u32(&lo->out, (uint32_t)sig);
-    wire_frame_end(&lo->out, at);
+    frame_signal(&lo->out, lo->plan, sig);
     flush(lo);
 }
 
@@ -292,11 +149,7 @@ static void local_kill(struct engine *en)
 
     if (!is_live(lo))
         return;
-    size_t at = wire_frame_begin(&lo->out, WIRE_STOP);
-
-    wire_put_u32(&lo->out, SCOPE_ALL);
-    wire_put_u32(&lo->out, 0);
-    wire_frame_end(&lo->out, at);
+    frame_kill(&lo->out);
     flush(lo);
 }
 
@@ -338,88 +191,6 @@ static void local_release(struct engine *en)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-static struct ending read_ending(uint32_t status, ns_t at)
-{
-    return (struct ending){
-        .at = at,
-        .known = true,
-        .code = WIFEXITED(status) ? (int)WEXITSTATUS(status) : -1,
-        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-        .max_rss = -1,
-        .memory_limit = -1,
-        .memory_peak = -1,
-    };
-}
-
-static void read_memory(struct wire_reader *r, struct ending *end)
-{
-    end->max_rss = wire_get_i64(r);
-    end->oom = wire_get_u32(r) != 0;
-    end->memory_limit = wire_get_i64(r);
-    end->memory_peak = wire_get_i64(r);
-}
-
-static bool read_observation(enum wire_type type, struct wire_reader *r, struct observation *o)
-{
-    uint32_t status, known;
-
-    switch (type) {
-    case WIRE_OPENED:
-        o->kind = OBS_OPENED;
-        o->replica = wire_get_u32(r);
-        o->at = wire_get_i64(r);
-        break;
-    case WIRE_STARTED:
-        o->kind = OBS_STARTED;
-        o->process = wire_get_u32(r);
-        (void)wire_get_u32(r); /* its pid, which means nothing outside */
-        o->at = wire_get_i64(r);
-        break;
-    case WIRE_SPAWN_FAILED:
-        o->kind = OBS_SPAWN_FAILED;
-        o->process = wire_get_u32(r);
-        o->end = (struct ending){.known = true, .code = -1, .max_rss = -1};
-        o->end.exec_errno = (int)wire_get_u32(r);
-        (void)snprintf(o->end.exec_what, sizeof(o->end.exec_what), "%s", wire_get_str(r));
-        o->at = wire_get_i64(r);
-        break;
-    case WIRE_EXITED:
-        o->kind = OBS_EXITED;
-        o->process = wire_get_u32(r);
-        status = wire_get_u32(r);
-        o->at = wire_get_i64(r);
-        o->end = read_ending(status, o->at);
-        read_memory(r, &o->end);
-        break;
-    case WIRE_RANK_STARTED:
-        o->kind = OBS_RANK_STARTED;
-        o->replica = wire_get_u32(r);
-        o->launch = wire_get_u32(r);
-        o->rank = wire_get_u32(r);
-        o->size = wire_get_u32(r);
-        (void)wire_get_u32(r); /* pid */
-        o->forwarded = wire_get_u32(r) != 0;
-        o->at = wire_get_i64(r);
-        o->log = wire_get_str(r);
-        break;
-    case WIRE_RANK_EXITED:
-        o->kind = OBS_RANK_EXITED;
-        o->replica = wire_get_u32(r);
-        o->launch = wire_get_u32(r);
-        o->rank = wire_get_u32(r);
-        known = wire_get_u32(r);
-        status = wire_get_u32(r);
-        o->at = wire_get_i64(r);
-        o->end = read_ending(status, o->at);
-        o->end.known = known != 0;
-        read_memory(r, &o->end);
-        break;
-    default:
-        return false;
-    }
-    return wire_done(r);
-}
-
 /* An init command has failed, and with it the process that waited for it. */
 static void init_ended(void *ctx, const struct observation *o)
 {
@@ -443,7 +214,7 @@ static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader
         lo->bye = true;
         return true;
     }
-    if (!read_observation(type, r, &o))
+    if (!frame_observation(type, r, &o))
         return false;
     o.attempt = lo->attempt;
     if (lo->inits && inits_observed(lo->inits, &o))
@@ -661,7 +432,7 @@ static int launch(struct local *lo, struct err *e)
     if (r < 0)
         return r;
     lo->engine.root = lo->shim.pid;
-    send_setup(lo);
+    frame_setup(&lo->out, lo->plan);
     if (lo->out.len > LIMIT_FRAME_BYTES)
         return err_set(
             e, -E2BIG,
