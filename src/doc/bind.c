@@ -105,6 +105,23 @@ static const char *known_keys(const struct binder *b, const struct bind_table *t
     return arena_strndup(b->a, sb.buf, sb.len);
 }
 
+static bool has_key(const struct bind_table *t, const char *key)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->fields[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Is t one form of what `other` lists all keys of? Then the key is in its place, and of another form. */
+static bool is_form_of(const struct bind_table *t, const struct bind_table *other)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (!has_key(other, t->fields[i].key))
+            return false;
+    return true;
+}
+
 static const char *unknown_hint(const struct binder *b, const struct bind_table *t, const char *key)
 {
     const struct bind_table *other = b->root ? table_with(b->root, key, 0) : NULL;
@@ -113,7 +130,7 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
     for (size_t i = 0; i < t->n; i++)
         words[i] = t->fields[i].key;
     near = nearest_word(key, words, t->n);
-    if (other && other != t)
+    if (other && !is_form_of(t, other))
         return arena_printf(b->a, "`%s` belongs in %s: check the indentation", key, other->what);
     if (near)
         return meant(b, near);

@@ -111,6 +111,31 @@ static bool after(struct pos a, struct pos b)
     return a.line > b.line || (a.line == b.line && a.column > b.column);
 }
 
+/* What an alias brings in is read where it stands and found wrong each time. */
+static bool is_repeated(const struct diags *ds, size_t n, const struct diag *d)
+{
+    for (; n > 0 && !after(d->pos, ds->v[n - 1].pos); n--)
+        if (strcmp(ds->v[n - 1].code, d->code) == 0 &&
+            strcmp(ds->v[n - 1].message, d->message) == 0)
+            return d->pos.line != 0;
+    return false;
+}
+
+static void drop_repeated(struct diags *ds)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ds->n; i++) {
+        if (is_repeated(ds, n, &ds->v[i])) {
+            ds->n_errors -= ds->v[i].severity == SEV_ERROR;
+            ds->n_warnings -= ds->v[i].severity == SEV_WARNING;
+            continue;
+        }
+        ds->v[n++] = ds->v[i];
+    }
+    ds->n = n;
+}
+
 /* By insertion: stable, and there are never many. */
 void diags_sort(struct diags *ds)
 {
@@ -122,6 +147,7 @@ void diags_sort(struct diags *ds)
             ds->v[j] = ds->v[j - 1];
         ds->v[j] = d;
     }
+    drop_repeated(ds);
 }
 
 /* --- showing -------------------------------------------------------------------------------- */

@@ -47,7 +47,8 @@ struct diag *diag_pos(struct diags *ds, struct pos pos, const char *path, const 
 /* The findings there are of lines from first to last do not show their line. */
 void diags_hide_lines(struct diags *ds, uint32_t first, uint32_t last);
 
-/* Sorts by place. Notes without a place come last. */
+/* Sorts by place; of findings that are alike, at one place, one is kept. Notes without a place come
+ * last. */
 void diags_sort(struct diags *ds);
 
 /* file:line:col: error[E0107]: message, the source line, a caret, the hint.

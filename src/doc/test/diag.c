@@ -84,6 +84,14 @@ static void test_collecting(struct arena *a)
     is_str(ds.v[0].code, "E0101", "sorted by place");
     is_str(ds.v[1].code, "E0102", "in order where the place is the same");
     is_str(ds.v[3].code, "N0301", "without a place last");
+    diag_pos(&ds, (struct pos){2, 5}, ".b", "E0102", NULL, "second at the same place");
+    diag_pos(&ds, (struct pos){2, 5}, ".b", "E0102", NULL, "third at the same place");
+    diag_pos(&ds, (struct pos){9, 1}, "", "W0101", NULL, "late");
+    diag_pos(&ds, (struct pos){0, 0}, "", "N0301", NULL, "nowhere");
+    diags_sort(&ds);
+    ok(ds.n == 6 && ds.n_errors == 3 && ds.n_warnings == 1, "what is found twice is told once");
+    ds.n = 4; /* as before */
+    ds.n_errors = 2;
     for (int i = 0; i < 2 * LIMIT_DIAGS; i++)
         d = diag_pos(&ds, (struct pos){1, 1}, "", "E0101", NULL, "again");
     ok(!d && ds.n == LIMIT_DIAGS, "no more than the limit are kept");
