@@ -34,6 +34,18 @@ else
     skip "no Open MPI here" 2
 fi
 
+cat >"$WORK/plain.yaml" <<'EOF'
+apiVersion: muster/v1
+name: plain
+ranks: false
+roles:
+  worker: {replicas: 2, slots: 2, command: 'echo "on $MUSTER_HOST"'}
+EOF
+run_job "$WORK/plain.yaml"
+run_muster logs "$(run_id)" worker-0
+is "$(sort "$out")" "[worker-0] on worker-0
+[worker-0] on worker-0" "processes that are no ranks have logs of their replica"
+
 # --- what a file says -----------------------------------------------------------------------------
 
 cat >"$WORK/two.yaml" <<'EOF'

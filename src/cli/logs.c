@@ -1,7 +1,7 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
  * A log's name says whose it is:
- * REPLICA[.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines of
+ * REPLICA[.process-N][.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines of
  * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by
  * byte. Nothing is altered: the output is the job's own.
  *
@@ -96,7 +96,7 @@ static int64_t part(const char *name, const char *word, int64_t otherwise)
 
 static bool parse_name(const char *name, struct owner *ret)
 {
-    static const char *const parts[] = {".rank-",    ".task-",   ".attempt-",
+    static const char *const parts[] = {".rank-",    ".task-",   ".process-", ".attempt-",
                                         ".restart-", ".launch-", ".init-"};
     size_t len = strlen(name), n = len - 4;
 

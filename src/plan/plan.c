@@ -294,7 +294,7 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
     else if (task.task)
         p->log = arena_printf(b->arena, "%s.task-%d.log", rp->name, slot);
     else if (rp->n_processes > 1)
-        p->log = arena_printf(b->arena, "%s.%d.log", rp->name, slot);
+        p->log = arena_printf(b->arena, "%s.process-%d.log", rp->name, slot);
     else
         p->log = arena_printf(b->arena, "%s.log", rp->name);
     if (role->kind == ROLE_LAUNCHER) {
