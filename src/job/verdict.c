@@ -244,6 +244,22 @@ static bool add_success_by_rule(const struct job *job, struct strbuf *out)
     return true;
 }
 
+/* What ranks ran on: workers; hosts, where roles differ. */
+static void add_hosts(const struct job *job, struct strbuf *out)
+{
+    const char *word = NULL;
+    uint32_t hosts = 0;
+
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
+        const struct role *role = job->plan->replicas[i].role;
+        if (role->kind == ROLE_LAUNCHER && !role->hosts_ranks)
+            continue;
+        word = word && strcmp(word, role->name) != 0 ? "host" : role->name;
+        hosts++;
+    }
+    add_count(out, hosts, word ? word : "worker");
+}
+
 static void add_success(const struct job *job, struct strbuf *out)
 {
     const struct launch *l = job_last_launch(job);
@@ -255,16 +271,9 @@ static void add_success(const struct job *job, struct strbuf *out)
         ranks += job->plan->processes[i].rank >= 0;
     strbuf_addstr(out, "succeeded: ");
     if (ranks > 0) {
-        const char *role = "worker";
-        uint32_t hosts = 0;
-        for (uint32_t i = 0; i < job->plan->n_replicas; i++)
-            if (job->plan->replicas[i].role->kind != ROLE_LAUNCHER) {
-                role = job->plan->replicas[i].role->name;
-                hosts++;
-            }
         add_count(out, ranks, "rank");
         strbuf_addstr(out, " on ");
-        add_count(out, hosts, role);
+        add_hosts(job, out);
         strbuf_addstr(out, " ended with 0");
     } else {
         strbuf_addstr(out, "every process ended with 0");
