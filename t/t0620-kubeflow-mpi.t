@@ -4,8 +4,10 @@
 . "${0%/*}/lib.sh"
 
 have_mpi openmpi || skip_all "no Open MPI here"
-cp "$TOP"/examples/kubeflow/mpi-*.yaml "$PROGRAMS/openmpi/random_walk" "$WORK"
-cd "$WORK" || exit
+mkdir "$WORK/kubeflow" # the program is one directory up, as it is in examples
+cp "$TOP"/examples/kubeflow/mpi-*.yaml "$WORK/kubeflow"
+cp "$PROGRAMS/openmpi/random_walk" "$WORK"
+cd "$WORK/kubeflow" || exit
 
 want='0 walk-worker-0
 1 walk-worker-0
@@ -126,10 +128,10 @@ if have_mpi mpich; then
     mkdir -p mpich/bin
     ln -s "$(command -v mpiexec.hydra)" mpich/bin/mpirun
     ln -s "$(command -v hydra_pmi_proxy)" mpich/bin/hydra_pmi_proxy
-    cp "$PROGRAMS/mpich/random_walk" mpich/random_walk
+    cp "$PROGRAMS/mpich/random_walk" random_walk
     sed 's/slotsPerWorker: 2/&\n  mpiImplementation: MPICH/' mpi-v2beta1.yaml >mpich/job.yaml
     caller_path=$PATH
-    PATH=$WORK/mpich/bin:$PATH
+    PATH=$PWD/mpich/bin:$PATH
     run_job mpich/job.yaml
     is "$rc" 0 "MPICH: ends with 0"
     is "$(printed)" "$want" "MPICH: each rank in its replica"
