@@ -27,6 +27,8 @@ static void print_errors(const struct job_file *jf)
 
 static void print_role(const struct role *role)
 {
+    if (role->implied)
+        return;
     printf(", %s %d", role->name, role->replicas);
     if (role->kind == ROLE_LAUNCHER)
         return;
@@ -57,7 +59,7 @@ static void print_verdict(const struct job_file *jf)
         printf(", %s", jf->dialect);
     for (size_t i = 0; i < jf->n_jobs; i++) {
         if (i)
-            printf("; %s", jf->jobs[i]->name);
+            printf("; %s, %s", jf->jobs[i]->name, jf->jobs[i]->dialect);
         for (size_t k = 0; k < jf->jobs[i]->n_roles; k++)
             print_role(&jf->jobs[i]->roles[k]);
     }

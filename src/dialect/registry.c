@@ -115,7 +115,8 @@ static struct sighting sight_kube(struct arena *a, const struct node *root, cons
     struct sighting s = {
         .verdict = VERDICT_NOTJOB,
         .at = node_get(root, kind ? "kind" : "apiVersion"),
-        .words = arena_printf(a, "a %.80s %.80s", version, kind ? kind : "object without a kind"),
+        .words = arena_printf(a, "a%s %.80s %.80s", *version && strchr("aeiou", *version) ? "n" : "",
+                              version, kind ? kind : "object without a kind"),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kube_rows); i++) {
@@ -141,7 +142,7 @@ static bool is_one_of(const char *word, const char *const *words)
 }
 
 /* Azure ML's jobs that are not run: other types, and the forms of its previews. */
-static struct sighting sight_azureml(const struct node *root)
+static struct sighting sight_azureml(struct arena *a, const struct node *root)
 {
     static const char *const others[] = {"pipeline", "sweep", "automl", "spark", "parallel", NULL};
     const char *schema = text_of(root, "$schema"), *type = text_of(root, "type");
@@ -150,15 +151,16 @@ static struct sighting sight_azureml(const struct node *root)
 
     if (schema && strstr(schema, "Component"))
         s.words = "an Azure ML component";
-    else if (is_one_of(type, others) ||
-             (azure && strstr(schema, "Job") && !node_get(root, "command")))
+    else if (is_one_of(type, others))
+        s.words = arena_printf(a, "an Azure ML %s job", type);
+    else if (azure && strstr(schema, "Job") && !node_get(root, "command"))
         s.words = "an Azure ML job of another type";
     else if (node_get(root, "command") && azureml_is_old(root))
         s.words = "an Azure ML job in a form of 2021";
     return s;
 }
 
-static struct sighting sight_platform(const struct node *root)
+static struct sighting sight_platform(struct arena *a, const struct node *root)
 {
     const char *type = text_of(root, "type");
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED};
@@ -166,7 +168,7 @@ static struct sighting sight_platform(const struct node *root)
     if (node_get(root, "protocol_version") && type && strcmp(type, "job") == 0) {
         s.words = "an OpenPAI marketplace job";
     } else {
-        s = sight_azureml(root);
+        s = sight_azureml(a, root);
     }
     return s;
 }
@@ -198,7 +200,7 @@ struct sighting dialect_sight(struct arena *a, const struct node *root)
     if (version)
         return sight_kube(a, root, version);
     if (root->type == NODE_MAP)
-        s = sight_platform(root);
+        s = sight_platform(a, root);
     if (!s.words)
         s = (struct sighting){.verdict = VERDICT_NOTJOB, .hint = notjob_hint(root)};
     if (!s.at)
