@@ -41,11 +41,68 @@ static void tell_unsupported(struct job_file *jf, const struct sighting *s)
             s->id ? " yet" : "");
 }
 
-static void tell_notjob(struct job_file *jf, const struct sighting *s, bool among_jobs)
+/* --- ConfigMaps beside a job ---------------------------------------------------------------- */
+
+static bool is_text(const struct node *map, const char *key, const char *text)
+{
+    const struct node *node = node_get(map, key);
+
+    return node && node->type == NODE_STRING && strcmp(node->text, text) == 0;
+}
+
+/* The values of a document that is a ConfigMap, and its name; NULL if it is none. */
+static const struct node *config_data(const struct node *root, const char **ret_name)
+{
+    const struct node *meta = node_get(root, "metadata"), *data = node_get(root, "data");
+    const struct node *name = meta ? node_get(meta, "name") : NULL;
+
+    if (!is_text(root, "apiVersion", "v1") || !is_text(root, "kind", "ConfigMap") || !data ||
+        data->type != NODE_MAP || !name || name->type != NODE_STRING)
+        return NULL;
+    *ret_name = name->text;
+    return data;
+}
+
+/* A ConfigMap that is applied with the job is there when it runs. */
+static void hand_out_config(struct arena *a, struct job_file *jf)
+{
+    struct config_value *all;
+    size_t n = 0, cap = 0;
+    const char *name;
+
+    for (size_t i = 0; i < jf->doc.n_roots; i++) {
+        const struct node *data = config_data(jf->doc.roots[i], &name);
+        cap += data ? data->n : 0;
+    }
+    all = ARENA_ARRAY(a, struct config_value, cap + 1);
+    for (size_t i = 0; i < jf->doc.n_roots; i++) {
+        const struct node *data = config_data(jf->doc.roots[i], &name);
+
+        for (size_t k = 0; data && k < data->n; k++) {
+            const struct node *value = data->pairs[k].value;
+            if (value->type == NODE_STRING)
+                all[n++] = (struct config_value){.map = name,
+                                                 .key = data->pairs[k].key->text,
+                                                 .text = value->text,
+                                                 .len = value->len};
+        }
+    }
+    for (size_t i = 0; i < jf->n_jobs; i++) {
+        jf->jobs[i]->config = all;
+        jf->jobs[i]->n_config = n;
+    }
+}
+
+static void tell_notjob(struct job_file *jf, const struct sighting *s, bool among_jobs,
+                        const struct node *document)
 {
     const struct node *root = s->at;
+    const char *name;
 
-    if (among_jobs)
+    if (among_jobs && config_data(document, &name))
+        diag_at(&jf->diags, root, "N0306", NULL, "the ConfigMap %s is not a job; its values are here",
+                name);
+    else if (among_jobs)
         diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
                 s->words ? s->words : "this document");
     else if (s->words)
@@ -173,7 +230,7 @@ static void read_documents(struct arena *a, const struct read_options *opts, str
             tell_unsupported(jf, s);
             jf->verdict = worse(jf->verdict, VERDICT_UNSUPPORTED);
         } else {
-            tell_notjob(jf, s, any_job);
+            tell_notjob(jf, s, any_job, root);
         }
     }
     if (n == 0 && !jf->doc.broken)
@@ -220,6 +277,7 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
         ret->verdict = VERDICT_REJECT;
     if (ret->verdict != VERDICT_ACCEPT)
         ret->n_jobs = 0;
+    hand_out_config(a, ret);
     dir = directory_of(a, path);
     for (size_t i = 0; i < ret->n_jobs; i++)
         ret->jobs[i]->dir = dir;

@@ -251,6 +251,12 @@ struct elastic_spec {
     const struct node *at;
 };
 
+/* One value of a ConfigMap that stands beside the job in its file. */
+struct config_value {
+    const char *map, *key, *text;
+    size_t len;
+};
+
 /* What of an ended job's replicas is cleared away on a cluster. */
 enum clean_up { CLEAN_UP_UNSAID, CLEAN_UP_NONE, CLEAN_UP_RUNNING, CLEAN_UP_ALL };
 
@@ -306,6 +312,8 @@ struct job_spec {
     int32_t priority;           /* -1 = not said */
     const char *container;      /* name of the training container, for the dialect's status */
     const struct node *name_at; /* for messages, or NULL */
+    const struct config_value *config; /* what the file itself gives for config maps */
+    size_t n_config;
     const struct node *root_at; /* the whole document, for raising it again; NULL: none */
 };
 

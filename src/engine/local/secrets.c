@@ -176,6 +176,42 @@ static int read_value(struct collection *c, const struct store *st, int object_f
     return 0;
 }
 
+/* --- values that the job's own file has --------------------------------------------------------- */
+
+static void add_from_file(struct collection *c, const struct config_value *v)
+{
+    if (is_known(c, ENV_CONFIG_MAP, v->map, v->key))
+        return;
+    GROW(c->v, c->n, c->cap);
+    c->v[c->n++] = (struct secret_value){
+        .source = ENV_CONFIG_MAP,
+        .name = v->map,
+        .key = v->key,
+        .value = v->text,
+        .len = v->len,
+        .binary = memchr(v->text, '\0', v->len),
+    };
+}
+
+/* Of a directory that was named and has the object nothing is taken from the file. key NULL: all. */
+static bool find_in_file(struct collection *c, const struct env_entry *entry, const char *key)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < c->spec->n_config && entry->source == ENV_CONFIG_MAP; i++) {
+        const struct config_value *v = &c->spec->config[i];
+        if (!is_plain_name(v->key) || strcmp(v->map, entry->ref_name) != 0 ||
+            (key && strcmp(v->key, key) != 0) ||
+            (!c->for_volume && memchr(v->text, '\0', v->len)))
+            continue;
+        add_from_file(c, v);
+        any = true;
+    }
+    return any;
+}
+
+/* --- one reference ------------------------------------------------------------------------------ */
+
 static struct store *store_of(struct collection *c, const struct env_entry *entry)
 {
     return entry->source == ENV_SECRET       ? &c->secrets
@@ -191,6 +227,8 @@ static int collect_one(struct collection *c, const struct env_entry *entry, stru
     if (!st || is_known(c, st->source, entry->ref_name, entry->ref_key))
         return 0;
     int r = open_object(st, entry, entry->ref_key, &fd, e);
+    if (r == -ENOENT && find_in_file(c, entry, entry->ref_key))
+        return 0;
     if (r == 0)
         r = read_value(c, st, fd, entry, entry->ref_key, e);
     return r == -ENOENT && entry->optional ? 0 : r;
@@ -212,6 +250,8 @@ static int collect_whole(struct collection *c, const struct env_entry *entry, st
     if (!st)
         return 0;
     int r = open_object(st, entry, NULL, &fd, e);
+    if (r == -ENOENT && find_in_file(c, entry, NULL))
+        return 0;
     if (r < 0)
         return r == -ENOENT && entry->optional ? 0 : r;
     int n = scandirat(fd, ".", &list, is_key, alphasort);

@@ -120,9 +120,14 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
         return mount_refuse(rs, p, -ENOENT,
                             arena_printf(rs->a, "the %s %s of the volume %s has no file %s", word,
                                          m->from, m->volume, m->sub_path));
-    if (realpath(dir, real))
+    if (dir && realpath(dir, real))
         p->here = arena_printf(rs->a, "%s/%s", real, m->from);
-    if (rs->no_mounts && renames(m))
+    if (rs->no_mounts && !p->here) {
+        p->kind = PLACE_NONE;
+        p->why = arena_printf(rs->a,
+                              "at isolation level `none` the volume %s needs a directory: %s DIR",
+                              m->volume, option);
+    } else if (rs->no_mounts && renames(m))
         p->why = arena_printf(rs->a,
                               "at isolation level `none` the files of the volume %s have the names "
                               "of their keys",
