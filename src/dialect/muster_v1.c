@@ -291,6 +291,13 @@ static void lower_policies(const struct binder *b, const struct mv1_job *in, str
 
 static void lower_platforms(const struct binder *b, const struct mv1_job *in, struct job_spec *out)
 {
+    for (size_t i = 0; i < in->roles.n; i++) {
+        const struct node *slots = in->roles.v[i].slots;
+
+        if (slots && slots->type == NODE_STRING &&
+            (strcmp(slots->text, "cpu") == 0 || strcmp(slots->text, "gpu") == 0))
+            out->nproc = slots->text; /* torchrun's own word for how many */
+    }
     if (in->elastic) {
         const struct mv1_elastic *from = in->elastic;
         struct elastic_spec *elastic = ARENA_NEW(b->a, struct elastic_spec);

@@ -38,7 +38,7 @@ static void lower_command(const struct binder *b, const struct mv1_role *in, str
 
 static void lower_slots(const struct binder *b, const struct mv1_role *in, struct role *role)
 {
-    static const int32_t words[] = {-SLOTS_AUTO, -SLOTS_UNSET};
+    static const int32_t words[] = {-SLOTS_AUTO, -SLOTS_UNSET, -SLOTS_AUTO, -SLOTS_AUTO};
     int32_t slots = role->kind == ROLE_HOST ? -SLOTS_UNSET : 1;
 
     if (in->slots)

@@ -54,7 +54,7 @@ const char *const mv1_kinds[] = {"plain", "launcher", "host", NULL};
 const char *const mv1_shells[] = {"sh", "bash", "bash-strict", NULL};
 const char *const mv1_policies[] = {"never", "on-failure", "always", "exit-code", "by-class", NULL};
 const char *const mv1_clean_ups[] = {"", "none", "running", "all", NULL};
-const char *const mv1_slots_words[] = {"auto", "unset", NULL};
+const char *const mv1_slots_words[] = {"auto", "unset", "cpu", "gpu", NULL};
 const char *const mv1_never[] = {"never", NULL};
 const char *const mv1_successes[] = {"all", "first", "never", NULL};
 const char *const mv1_repeats[] = {"forever", "always", NULL};
@@ -191,7 +191,7 @@ static const struct bind_field role_fields[] = {
           "So many replicas, each of them a host of its own."),
     NUMBER("slots", 1, mv1_slots_words, mv1_role, slots,
            "Processes per replica (1). For hosts of an MPI job also `auto` or `unset`: mpirun "
-           "decides."),
+           "decides. With ownSlots also `auto`, `cpu` or `gpu`: torchrun counts."),
     NODE("command", TAKES_STRING | TAKES_STRINGS, mv1_role, command,
          "What each process runs: a text by a shell, a list as it is. Absent: the image's own "
          "entry point, or nothing for a host."),
@@ -199,7 +199,8 @@ static const struct bind_field role_fields[] = {
          "What runs a text: /bin/sh (default), bash, or bash that stops at the first failure."),
     STRINGS("args", mv1_role, args, "For the image's own entry point."),
     FLAG("ownSlots", mv1_role, own_slots,
-         "The command is run once in a replica and starts the processes itself, as torchrun does."),
+         "The command is run once in a replica and starts the processes itself, as torchrun does, "
+         "which is told by PET_NNODES and its like."),
     FLAG("hostsRanks", mv1_role, hosts_ranks,
          "A launcher in which ranks run too, as on the first host."),
     FLAG("expand", mv1_role, expand, "$(NAME) in a list stands for a variable, as in Kubernetes."),

@@ -268,7 +268,7 @@ struct node *raise_muster_role(struct raising *r, const struct role *role)
     if (role->replicas != 1)
         make_put(r->a, map, "replicas", make_int(r->a, role->replicas));
     if (role->slots_kind == SLOTS_AUTO)
-        put_text(r, map, "slots", "auto");
+        put_text(r, map, "slots", r->spec->nproc ? r->spec->nproc : "auto");
     else if (role->slots_kind == SLOTS_NUMBER && (role->slots != 1 || role->kind == ROLE_HOST))
         make_put(r->a, map, "slots", make_int(r->a, role->slots));
     put_flag(r, map, "ownSlots", role->own_slots && role->slots_kind != SLOTS_UNSET);

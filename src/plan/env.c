@@ -137,6 +137,13 @@ static bool pytorchjobs(const struct plan *plan, const struct process *process)
     return is_dialect(plan, "kubeflow-pytorch");
 }
 
+/* A command of the job's own form that starts the processes itself, as torchrun does. */
+static bool torchruns(const struct plan *plan, const struct process *process)
+{
+    return is_dialect(plan, "muster-v1") && plan->spec->framework == FRAMEWORK_PYTORCH &&
+           plan->replicas[process->replica].role->own_slots;
+}
+
 static bool mpijobs(const struct plan *plan, const struct process *process)
 {
     (void)process;
@@ -177,6 +184,7 @@ static const struct family {
     {callers_of_mpi, env_mpi},    {callers_of_mpi, env_horovod}, {everyone, env_shared},
     {torch_processes, env_torch}, {pytorchjobs, env_pytorchjob}, {tensorflow_tasks, env_tensorflow},
     {openpai_tasks, env_openpai}, {azureml_nodes, env_azureml},  {mpijobs, env_mpi_operator},
+    {torchruns, env_torchrun},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */

@@ -48,8 +48,11 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
 void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_mpi_operator(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process);
+/* Where the rendezvous is: the first replica that was promised a port for it. */
+const struct replica *env_torch_master(const struct plan *plan);
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct process *process);
+void env_torchrun(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_openpai(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_azureml(struct env_set *set, const struct plan *plan, const struct process *process);

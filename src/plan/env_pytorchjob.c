@@ -1,4 +1,5 @@
-/* env_pytorchjob.c - what Kubeflow's operator gives the pods of a PyTorchJob.
+/* env_pytorchjob.c - what Kubeflow's operator gives the pods of a PyTorchJob, and what of it torchrun
+ * gets in a job of Muster's own form.
  *
  * MASTER_ADDR and RANK are of nodes, for scripts that are started once on each; torchrun reads PET_*
  * and makes its own of them. A job without a master gets neither, as on a cluster: torchrun finds
@@ -29,8 +30,9 @@ static void put_number(struct env_set *set, const char *name, int64_t value)
 /* PET_NPROC_PER_NODE: the file's word, unless --nproc or --fit has said another number. */
 static const char *nproc_of(struct arena *a, const struct plan *plan, const struct role *role)
 {
-    return role->slots_kind == SLOTS_NUMBER ? arena_printf(a, "%d", role->slots)
-                                            : plan->spec->nproc;
+    const char *word = plan->spec->nproc ? plan->spec->nproc : "auto";
+
+    return role->slots_kind == SLOTS_NUMBER ? arena_printf(a, "%d", role->slots) : word;
 }
 
 static void put_master(struct env_set *set, const struct plan *plan, const struct replica *rp,
@@ -62,11 +64,12 @@ static const char *joined(struct arena *a, const char *const *texts)
     return arena_strndup(a, sb.buf, sb.len);
 }
 
-static void put_elastic(struct env_set *set, const struct plan *plan)
+/* first: where the rendezvous is, unless the file says another host. */
+static void put_elastic(struct env_set *set, const struct plan *plan, const struct replica *first,
+                        const struct plan_port *port)
 {
     const struct elastic_spec *e = plan->spec->elastic;
-    const struct replica *first = plan_replica(plan, spec_role(plan->spec, "worker"), 0);
-    const struct plan_port *port = plan_port(first, "RDZV_PORT");
+    int32_t nodes = (int32_t)plan->n_replicas;
 
     if (e->host)
         env_putf(set, ORIGIN_FRAMEWORK, "PET_RDZV_ENDPOINT", "%s:%d", e->host,
@@ -74,8 +77,10 @@ static void put_elastic(struct env_set *set, const struct plan *plan)
     else
         env_putf(set, ORIGIN_FRAMEWORK, "PET_RDZV_ENDPOINT", "%s:%d", plan_reachable(first),
                  port ? port->numbers[0] : 0);
-    put(set, "PET_RDZV_BACKEND", e->backend);
-    env_putf(set, ORIGIN_FRAMEWORK, "PET_NNODES", "%d:%d", e->min_replicas, e->max_replicas);
+    put(set, "PET_RDZV_BACKEND", e->backend ? e->backend : "c10d");
+    env_putf(set, ORIGIN_FRAMEWORK, "PET_NNODES", "%d:%d",
+             e->min_replicas >= 0 ? e->min_replicas : nodes,
+             e->max_replicas >= 0 ? e->max_replicas : nodes);
     if (e->max_restarts >= 0)
         put_number(set, "PET_MAX_RESTARTS", e->max_restarts);
     if (e->id)
@@ -98,8 +103,31 @@ void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct p
     if (old)
         return;
     put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
-    if (plan->spec->elastic)
-        put_elastic(set, plan);
-    else
+    if (plan->spec->elastic) {
+        const struct replica *first = plan_replica(plan, spec_role(plan->spec, "worker"), 0);
+        put_elastic(set, plan, first, plan_port(first, "RDZV_PORT"));
+    } else {
         put_number(set, "PET_NNODES", plan->n_replicas);
+    }
+}
+
+void env_torchrun(struct env_set *set, const struct plan *plan, const struct process *process)
+{
+    const struct replica *rp = &plan->replicas[process->replica];
+    const struct replica *master = env_torch_master(plan);
+    const struct plan_port *port = plan_port(master, "MASTER_PORT");
+    const struct elastic_spec *e = plan->spec->elastic;
+
+    if (e && e->n_proc > 0)
+        put_number(set, "PET_NPROC_PER_NODE", e->n_proc);
+    else
+        put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
+    if (e) {
+        put_elastic(set, plan, master, port);
+        return;
+    }
+    put_number(set, "PET_NNODES", plan->n_replicas);
+    put_number(set, "PET_NODE_RANK", rp->id);
+    put(set, "PET_MASTER_ADDR", plan_reachable(master));
+    put_number(set, "PET_MASTER_PORT", port ? port->numbers[0] : 0);
 }

@@ -7,8 +7,7 @@
  */
 #include "plan/env.h"
 
-/* Where the rendezvous is: the first replica that was promised a port for it. */
-static const struct replica *master_of(const struct plan *plan)
+const struct replica *env_torch_master(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         if (plan_port(&plan->replicas[i], "MASTER_PORT"))
@@ -19,7 +18,7 @@ static const struct replica *master_of(const struct plan *plan)
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process)
 {
     const struct replica *rp = &plan->replicas[process->replica];
-    const struct replica *master = master_of(plan);
+    const struct replica *master = env_torch_master(plan);
     const struct plan_port *port = plan_port(master, "MASTER_PORT");
     const struct {
         const char *name;

@@ -181,6 +181,31 @@ static void test_pytorchjob(void)
     arena_free(s.arena);
 }
 
+static void test_torchrun(void)
+{
+    struct elastic_spec e = {
+        .min_replicas = -1, .max_replicas = 4, .max_restarts = 2, .n_proc = -1, .port = -1};
+    struct seed s;
+
+    seed_pytorchjob(&s, "gpu", false);
+    s.spec.dialect = "muster-v1";
+    s.roles[0].ports = &master_port;
+    s.roles[0].n_ports = 1;
+    is_str(torch_env(&s, 2),
+           "MASTER_ADDR=worker-0 MASTER_PORT=20000 WORLD_SIZE=3 RANK=2 LOCAL_RANK=0 "
+           "PET_MASTER_ADDR=worker-0 PET_MASTER_PORT=20000 PET_NODE_RANK=2 PET_NNODES=3 "
+           "PET_NPROC_PER_NODE=gpu",
+           "muster/v1: torchrun is told what a command line would say");
+    s.spec.elastic = &e;
+    ok(strstr(torch_env(&s, 2),
+              "PET_NNODES=3:4 PET_NPROC_PER_NODE=gpu PET_RDZV_ENDPOINT=worker-0:20000 "
+              "PET_RDZV_BACKEND=c10d PET_MAX_RESTARTS=2"),
+       "and of its rendezvous");
+    s.roles[0].own_slots = false;
+    ok(!strstr(torch_env(&s, 2), "PET_"), "a command that is a process itself needs none of it");
+    arena_free(s.arena);
+}
+
 static void test_elastic(void)
 {
     static const char *const conf[] = {"timeout=60", "x=y", NULL};
@@ -384,6 +409,7 @@ int main(void)
     test_evaluator();
     test_pytorchjob();
     test_elastic();
+    test_torchrun();
     test_tfjob();
     test_azureml();
     test_mpi_called();
