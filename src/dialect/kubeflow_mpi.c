@@ -116,6 +116,12 @@ static void lower_restart(struct lowering *l, const struct kubeflow_replica *r,
                 "`backoffLimit` has no effect: the launcher is never started again");
 }
 
+/* Of v2beta1 only: its operator takes 0, and the hostfile then has room for nobody. */
+static int32_t slots_of(const struct lowering *l)
+{
+    return l->in->slots > 0 ? l->in->slots : 1;
+}
+
 static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r, bool alone,
                            struct role *launcher)
 {
@@ -124,7 +130,7 @@ static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r,
     launcher->kind = ROLE_LAUNCHER;
     launcher->hosts_ranks = l->in->launcher_is_worker;
     if (alone || launcher->hosts_ranks)
-        launcher->slots = l->in->slots;
+        launcher->slots = slots_of(l);
     check_launcher_count(l, r);
     lower_restart(l, r, launcher);
     if (!c)
@@ -134,7 +140,7 @@ static void lower_launcher(struct lowering *l, const struct kubeflow_replica *r,
     if (l->version->launcher_is_pod && launcher->res.gpu > 0) {
         launcher->hosts_ranks =
             true; /* v1's operator puts a launcher with GPUs into the hostfile */
-        launcher->slots = l->in->slots;
+        launcher->slots = slots_of(l);
     }
     kubeflow_lower_command(l->b.a, c, launcher);
     l->out->container = c->name;
@@ -147,7 +153,7 @@ static void lower_worker(struct lowering *l, const struct kubeflow_replica *r, s
     worker->kind = ROLE_HOST;
     worker->replicas = r->replicas;
     worker->replicas_at = node_get(r->at, "replicas");
-    worker->slots = l->in->slots;
+    worker->slots = slots_of(l);
     kubeflow_lower_restart(&l->b, r, l->version->restarts, worker);
     if (!c)
         return;
@@ -171,6 +177,9 @@ static void lower_roles(struct lowering *l)
         bind_missing(&l->b, in->at, "mpiReplicaSpecs", "Worker", NULL);
     if (worker)
         check_worker_count(l, worker);
+    if (l->in->slots == 0)
+        diag_at(l->b.ds, node_get(l->in->at, "slotsPerWorker"), "W0314", "write 1, or leave it out",
+                "no worker has room for a rank, and mpirun refuses to start: 1 slot is taken");
     for (size_t i = 0; i < n; i++) {
         struct role *role = &roles[i];
 

@@ -4,9 +4,9 @@
 #include "dialect/kubeflow_mpi.h"
 
 #define AT(member) .offset = offsetof(struct mpi_spec_v, member)
-#define SLOTS                                                                                      \
+#define SLOTS(least)                                                                               \
     {                                                                                              \
-        .key = "slotsPerWorker", .kind = BIND_INT, .min = 1, .max = INT32_MAX, .def = 1,           \
+        .key = "slotsPerWorker", .kind = BIND_INT, .min = (least), .max = INT32_MAX, .def = 1,           \
         AT(slots), .doc = "How many ranks each worker takes."                                      \
     }
 #define REPLICAS(replicas_table)                                                                   \
@@ -40,7 +40,7 @@ static const char *const implementations[] = {"OpenMPI", "Intel", "MPICH", NULL}
 static const char *const creations[] = {"AtStartup", "WaitForWorkersReady", NULL};
 
 static const struct bind_field v1alpha2_fields[] = {
-    SLOTS,
+    SLOTS(1),
     REPLICAS(&types_lenient_table),
     RUN_POLICY(&kubeflow_run_policy_lenient_table),
     KUBEFLOW_OLD_POLICIES(struct mpi_spec_v, old),
@@ -52,7 +52,7 @@ static const struct bind_field v1alpha2_fields[] = {
      .doc = "The MPI that variables and hostfile are made for."},
 };
 static const struct bind_field v1_fields[] = {
-    SLOTS,
+    SLOTS(1),
     REPLICAS(&types_lenient_table),
     RUN_POLICY(&kubeflow_run_policy_lenient_table),
     {.key = "cleanPodPolicy",
@@ -62,7 +62,7 @@ static const struct bind_field v1_fields[] = {
     MAIN_CONTAINER,
 };
 static const struct bind_field v2beta1_fields[] = {
-    SLOTS,
+    SLOTS(0), /* its operator takes that */
     REPLICAS(&types_table),
     RUN_POLICY(&kubeflow_run_policy_table),
     {.key = "mpiImplementation",

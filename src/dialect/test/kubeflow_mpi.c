@@ -171,7 +171,8 @@ static const struct {
 } later[] = {
     {ALL, HEAD BOTH, "launcher=1x1 worker=2x1*", "a launcher and its workers"},
     {ALL, HEAD "  slotsPerWorker: 4\n" BOTH, "launcher=1x1 worker=2x4*", "slots"},
-    {ALL, HEAD "  slotsPerWorker: 0\n" BOTH, "E0203@5:19", "at least one"},
+    {A2 | V1, HEAD "  slotsPerWorker: 0\n" BOTH, "E0203@5:19", "at least one"},
+    {B1, HEAD "  slotsPerWorker: 0\n" BOTH, "W0314@5:19 launcher=1x1 worker=2x1*", "or none"},
     {ALL, HEAD "  slotsPerWorker: \"2\"\n" BOTH, "E0107@5:19", "which is a number"},
     {V1 | B1, HEAD "  slotsPerWorker: 8\n" ALONE, "launcher=1x8", "a launcher may be alone"},
     {A2, HEAD ALONE, "E0103@5:3", "but not for v1alpha2's operator"},
