@@ -82,8 +82,9 @@ static void lower_tensorflow(struct az *l, const struct az_distribution *in, str
 
 static void lower_mpi(struct az *l, const struct az_distribution *in, struct role *roles)
 {
-    /* every node takes the whole machine for its own, and would bind its ranks to the same cores */
-    static const char *const unbound[] = {"-bind-to", "none", NULL};
+    /* Containers run as root there. Every node takes the whole machine for its own, and would bind
+     * its ranks to the same cores. */
+    static const char *const options[] = {"--allow-run-as-root", "-bind-to", "none", NULL};
     struct role *node = &roles[AZ_NODE], *launcher = &roles[AZ_LAUNCHER];
     struct mpi_spec *mpi = ARENA_NEW(l->b.a, struct mpi_spec);
     const char **program = ARENA_ARRAY(l->b.a, const char *, 4);
@@ -101,7 +102,7 @@ static void lower_mpi(struct az *l, const struct az_distribution *in, struct rol
     program[0] = "bash";
     program[1] = "-c";
     program[2] = node->shell;
-    *mpi = (struct mpi_spec){.extra_args = unbound, .program = program};
+    *mpi = (struct mpi_spec){.extra_args = options, .program = program};
     launcher->shell = node->shell = NULL;
     node->kind = ROLE_HOST;
     l->out->framework = FRAMEWORK_MPI;

@@ -100,8 +100,8 @@ static void tell_notjob(struct job_file *jf, const struct sighting *s, bool amon
     const char *name;
 
     if (among_jobs && config_data(document, &name))
-        diag_at(&jf->diags, root, "N0306", NULL, "the ConfigMap %s is not a job; its values are here",
-                name);
+        diag_at(&jf->diags, root, "N0306", NULL,
+                "the ConfigMap %s is not a job; its values are here", name);
     else if (among_jobs)
         diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
                 s->words ? s->words : "this document");

@@ -6,7 +6,7 @@
 #define AT(member) .offset = offsetof(struct mpi_spec_v, member)
 #define SLOTS(least)                                                                               \
     {                                                                                              \
-        .key = "slotsPerWorker", .kind = BIND_INT, .min = (least), .max = INT32_MAX, .def = 1,           \
+        .key = "slotsPerWorker", .kind = BIND_INT, .min = (least), .max = INT32_MAX, .def = 1,     \
         AT(slots), .doc = "How many ranks each worker takes."                                      \
     }
 #define REPLICAS(replicas_table)                                                                   \

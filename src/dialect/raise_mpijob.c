@@ -41,6 +41,70 @@ static struct role tamed(const struct role *role)
     return copy;
 }
 
+/* --- variables of the ranks ----------------------------------------------------------------- */
+
+static const struct env_entry *env_named(const struct role *role, const char *name)
+{
+    for (size_t i = 0; i < role->n_env; i++)
+        if (strcmp(role->env[i].name, name) == 0)
+            return &role->env[i];
+    return NULL;
+}
+
+static bool hands_on(const char *const *argv, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; argv[i] && argv[i + 1]; i++)
+        if (strcmp(argv[i], "-x") == 0 && strncmp(argv[i + 1], name, n) == 0 &&
+            (!argv[i + 1][n] || argv[i + 1][n] == '='))
+            return true;
+    return false;
+}
+
+/* What -x says of a worker's variable; NULL: nothing can be said. */
+static const char *export_of(struct raising *r, const struct role *launcher,
+                             const struct env_entry *e)
+{
+    const struct env_entry *same = env_named(launcher, e->name);
+
+    if (same && same->source == e->source &&
+        (e->source != ENV_LITERAL || !strcmp(same->value, e->value)))
+        return e->name;
+    return e->source == ENV_LITERAL && !strchr(e->value, '$')
+               ? arena_printf(r->a, "%s=%s", e->name, e->value)
+               : NULL;
+}
+
+/* A rank that is started by sshd has none of its container's variables: mpirun has to hand them on, which
+ * those do by themselves that compose its line. */
+static void export_variables(struct raising *r, const struct role *worker, struct role *launcher)
+{
+    const char *implementation = r->spec->implementation;
+    const char *const *line = spec_command(r->a, r->spec, launcher);
+    const char **argv;
+    size_t n = 0, k = 1;
+
+    if (!r->spec->mpi || launcher->argv || launcher->shell ||
+        (implementation && strcmp(implementation, "OpenMPI") != 0))
+        return;
+    while (line[n])
+        n++;
+    argv = ARENA_ARRAY(r->a, const char *, n + 2 * worker->n_env + 1);
+    argv[0] = line[0];
+    for (size_t i = 0; i < worker->n_env; i++) {
+        const char *word = export_of(r, launcher, &worker->env[i]);
+
+        if (!word || hands_on(line, worker->env[i].name))
+            continue;
+        argv[k++] = "-x";
+        argv[k++] = word;
+    }
+    memcpy(argv + k, line + 1, (n - 1) * sizeof(*argv));
+    launcher->argv = argv;
+    launcher->expand_argv = true; /* as it is written now */
+}
+
 /* A Job starts its launcher again six times if nobody says how often. Where the launcher was no Job, that
  * has to be said. */
 static void put_policy(struct raising *r, struct node *spec, const struct role *launcher)
@@ -89,6 +153,8 @@ const struct node *raise_mpijob(struct arena *a, const struct job_spec *job, str
     make_put(a, spec, "sshAuthMountPath", raise_ssh_mount(&r));
     replicas = make_below(a, spec, "mpiReplicaSpecs");
     role = tamed(launcher);
+    if (worker)
+        export_variables(&r, worker, &role);
     loss_pair(losses, launcher->name, "launcher");
     make_put(a, replicas, "Launcher",
              raise_replica(&r, &role, 1, RESTART_ON_FAILURE,

@@ -115,8 +115,9 @@ static struct sighting sight_kube(struct arena *a, const struct node *root, cons
     struct sighting s = {
         .verdict = VERDICT_NOTJOB,
         .at = node_get(root, kind ? "kind" : "apiVersion"),
-        .words = arena_printf(a, "a%s %.80s %.80s", *version && strchr("aeiou", *version) ? "n" : "",
-                              version, kind ? kind : "object without a kind"),
+        .words =
+            arena_printf(a, "a%s %.80s %.80s", *version && strchr("aeiou", *version) ? "n" : "",
+                         version, kind ? kind : "object without a kind"),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(kube_rows); i++) {

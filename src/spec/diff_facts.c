@@ -62,12 +62,12 @@ static void put_words(struct listing *l, const char *path, const char *const *wo
 
 /* --- commands ------------------------------------------------------------------------------- */
 
-static int32_t host_slots(const struct job_spec *spec)
+static const struct role *host_role(const struct job_spec *spec)
 {
     for (size_t i = 0; i < spec->n_roles; i++)
-        if (spec->roles[i].kind == ROLE_HOST && spec->roles[i].slots_kind == SLOTS_NUMBER)
-            return spec->roles[i].slots;
-    return 0;
+        if (spec->roles[i].kind == ROLE_HOST)
+            return &spec->roles[i];
+    return NULL;
 }
 
 static bool is_option(const char *word, const char *name)
@@ -83,10 +83,27 @@ static int32_t per_host(const char *const *option, size_t n)
     return says ? (int32_t)strtol(option[1], NULL, 10) : 0;
 }
 
+/* -x NAME of a variable that the host has itself. */
+static bool is_hosts_own(const struct role *host, const char *const *option, size_t n)
+{
+    if (n != 2 || !host || !is_option(option[0], "x"))
+        return false;
+    for (size_t i = 0; i < host->n_env; i++) {
+        size_t len = strlen(host->env[i].name);
+        if (strncmp(option[1], host->env[i].name, len) == 0 &&
+            (!option[1][len] || option[1][len] == '='))
+            return true;
+    }
+    return false;
+}
+
 /* An mpirun line's meaning: ranks on each host, by an option or by the hostfile; parameters in order, the
  * other options, the program. */
-static void add_mpirun(struct strbuf *sb, const char *const *argv, size_t n, int32_t slots)
+static void add_mpirun(struct strbuf *sb, const char *const *argv, size_t n,
+                       const struct role *host)
 {
+    int32_t slots = host && host->slots_kind == SLOTS_NUMBER ? host->slots : 0;
+
     for (size_t i = 1; i < n; i += mpirun_option(argv + i))
         if (per_host(argv + i, mpirun_option(argv + i)))
             slots = per_host(argv + i, mpirun_option(argv + i));
@@ -98,7 +115,8 @@ static void add_mpirun(struct strbuf *sb, const char *const *argv, size_t n, int
             bool parameter = is_option(argv[i], "mca");
 
             k = mpirun_option(argv + i);
-            if (parameter != (pass == 0) || per_host(argv + i, k))
+            if (parameter != (pass == 0) || per_host(argv + i, k) ||
+                is_hosts_own(host, argv + i, k))
                 continue;
             strbuf_addstr(sb, parameter ? " -mca" : " ");
             if (!parameter)
@@ -125,7 +143,7 @@ static void put_command(struct listing *l, const struct job_spec *spec, const st
         return;
     n = role->kind == ROLE_LAUNCHER ? mpirun_split(l->a, argv, &home) : 0;
     if (n)
-        add_mpirun(&sb, argv, n, host_slots(spec));
+        add_mpirun(&sb, argv, n, host_role(spec));
     else
         add_words(&sb, argv);
     put(l, "command", arena_strndup(l->a, sb.buf, sb.len), true);

@@ -96,10 +96,11 @@ static void test_pods(void)
     has(c.text.buf, "memory: \"4G\"\n", "quantities as they were written");
     has(c.text.buf, "mountPropagation: None\n", "the rest of a mount");
     has(c.text.buf,
-        "            command:\n            - /opt/mpi/bin/mpirun\n            - \"-mca\"\n"
+        "            command:\n            - /opt/mpi/bin/mpirun\n            - \"-x\"\n"
+        "            - A\n            - \"-x\"\n            - T\n            - \"-mca\"\n"
         "            - btl\n            - tcp\n            - \"-N\"\n            - \"2\"\n"
         "            - prog\n            - \"$$(A)\"\n",
-        "the launcher's line, with what no kubelet may expand");
+        "the launcher's line, with variables handed on and what no kubelet may expand");
     has(c.text.buf, "backoffLimit: 0\n", "a launcher that is not started again");
     ok(!strstr(strstr(c.text.buf, "cpu:") + 1, "cpu:"),
        "a launcher does not have its workers' resources");

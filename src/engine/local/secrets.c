@@ -201,8 +201,7 @@ static bool find_in_file(struct collection *c, const struct env_entry *entry, co
     for (size_t i = 0; i < c->spec->n_config && entry->source == ENV_CONFIG_MAP; i++) {
         const struct config_value *v = &c->spec->config[i];
         if (!is_plain_name(v->key) || strcmp(v->map, entry->ref_name) != 0 ||
-            (key && strcmp(v->key, key) != 0) ||
-            (!c->for_volume && memchr(v->text, '\0', v->len)))
+            (key && strcmp(v->key, key) != 0) || (!c->for_volume && memchr(v->text, '\0', v->len)))
             continue;
         add_from_file(c, v);
         any = true;

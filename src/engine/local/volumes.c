@@ -124,9 +124,9 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
         p->here = arena_printf(rs->a, "%s/%s", real, m->from);
     if (rs->no_mounts && !p->here) {
         p->kind = PLACE_NONE;
-        p->why = arena_printf(rs->a,
-                              "at isolation level `none` the volume %s needs a directory: %s DIR",
-                              m->volume, option);
+        p->why =
+            arena_printf(rs->a, "at isolation level `none` the volume %s needs a directory: %s DIR",
+                         m->volume, option);
     } else if (rs->no_mounts && renames(m))
         p->why = arena_printf(rs->a,
                               "at isolation level `none` the files of the volume %s have the names "
