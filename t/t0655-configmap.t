@@ -56,6 +56,10 @@ printf 'moon' >maps/words/who
 run_job --configmaps maps --isolate names job.yaml
 like "$(cat "$out")" '^\[master-0\] good day, moon, 8$' "a directory that has the config map comes first"
 
+run_muster convert --to muster -O muster.yaml job.yaml
+run_job --isolate names muster.yaml
+like "$(cat "$out")" '^\[master-0/0\] hello, world, 7$' "a job that was converted still has them"
+
 run_job --isolate none job.yaml
 like "$(cat "$err")" "the volume code needs a directory: --configmaps DIR" "without mounts a directory is needed"
 

@@ -79,12 +79,15 @@ static int convert_job(struct convert *x, struct arena *a, const struct job_spec
     return EXIT_FINE;
 }
 
-/* A document beside the jobs, a Service say, is of use where objects of Kubernetes are. */
+/* A document beside the jobs, a Service say, is of use where objects of Kubernetes are; a ConfigMap
+ * everywhere, since its values come from the job's own file. */
 static void keep_document(struct convert *x, struct arena *a, const struct node *root)
 {
     const struct node *kind = node_get(root, "kind");
 
-    if (node_get(root, "apiVersion") && strcmp(x->to->id, "muster-v1") != 0) {
+    bool values = kind && kind->type == NODE_STRING && strcmp(kind->text, "ConfigMap") == 0;
+
+    if (node_get(root, "apiVersion") && (values || strcmp(x->to->id, "muster-v1") != 0)) {
         begin_document(x);
         yaml_write(&x->text, root);
     } else {

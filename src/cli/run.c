@@ -139,7 +139,8 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
         return EXIT_MUSTER;
     }
     if (jf->n_jobs != 1) {
-        tell_error("%s: holds %zu jobs, run takes one", path, jf->n_jobs);
+        tell_error("%s: holds %zu jobs, run takes one: give each a file of its own", path,
+                   jf->n_jobs);
         return EXIT_MUSTER;
     }
     *ret = jf->jobs[0];

@@ -32,8 +32,9 @@ static int unknown_dialect(const struct verb *verb, const char *id)
 
     const char *near = nearest_word(id, ids, n);
 
-    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id, near ? ", did you mean " : "",
-                       near ? near : "", near ? "?" : "");
+    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
+                       near ? ", did you mean " : "; --list shows them", near ? near : "",
+                       near ? "?" : "");
 }
 
 static void print_json(const struct dialect *d)
