@@ -7,7 +7,7 @@
 #define AT(type, member) .offset = offsetof(struct type, member)
 #define BY_CLUSTER(name)                                                                           \
     {                                                                                              \
-        .key = (name), .kind = BIND_NOTED, .why = "is the cluster's, and ignored"                  \
+        .key = (name), .kind = BIND_NOTED, .why = "is the cluster's to write"                      \
     }
 
 static const struct bind_field metadata_fields[] = {

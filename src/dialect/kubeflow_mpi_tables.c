@@ -99,7 +99,7 @@ static const struct bind_table v2beta1_spec = BIND_TABLE("spec", struct mpi_spec
          JOB(metadata)},                                                                           \
         {.key = "spec", .kind = BIND_STRUCT, .required = true, .table = (spec_table), JOB(spec)},  \
     {                                                                                              \
-        .key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"                \
+        .key = "status", .kind = BIND_NOTED, .why = "is the cluster's to write"                    \
     }
 
 static const struct bind_field v1alpha2_job[] = {

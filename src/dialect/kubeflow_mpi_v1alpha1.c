@@ -63,7 +63,7 @@ static const struct bind_field job_fields[] = {
      .table = &kube_metadata_lenient_table,
      JOB(metadata)},
     {.key = "spec", .kind = BIND_STRUCT, .required = true, .table = &spec_table, JOB(spec)},
-    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
+    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's to write"},
 };
 const struct bind_table mpi_v1alpha1_table =
     BIND_TABLE_LENIENT("the MPIJob", struct mpi_v1alpha1_job, job_fields);

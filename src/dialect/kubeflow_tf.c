@@ -85,7 +85,7 @@ static const struct bind_field job_fields[] = {
      .table = &spec_table,
      AT(tf_job, spec),
      .doc = "The job."},
-    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
+    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's to write"},
 };
 static const struct bind_table job_table = BIND_TABLE("the TFJob", struct tf_job, job_fields);
 

@@ -132,6 +132,19 @@ static void put_mounts(struct raising *r, struct node *map, const struct mount *
     make_drop_empty(map, "mounts");
 }
 
+/* An operator's hostfile is where its commands look for it; a job of Muster's own has none there. */
+static void tell_operator_files(struct raising *r, const struct role *role)
+{
+    for (size_t i = 0; i < role->n_mounts; i++)
+        for (const char *const *word = role->argv; word && *word; word++)
+            if (role->mounts[i].source == VOLUME_OPERATOR && strstr(*word, role->mounts[i].path)) {
+                loss_add(r->losses,
+                         arena_printf(r->a, "roles.%s.mounts.%s", role->name, role->mounts[i].path),
+                         "nobody writes the operator's files: mpirun knows the hosts without them");
+                return;
+            }
+}
+
 static void put_init(struct raising *r, struct node *map, const struct role *role)
 {
     struct node *list = role->n_init ? make_seq(r->a) : NULL;
@@ -275,6 +288,7 @@ struct node *raise_muster_role(struct raising *r, const struct role *role)
     put_flag(r, map, "hostsRanks", role->hosts_ranks);
     put_text(r, map, "image", role->image);
     put_command(r, role, map);
+    tell_operator_files(r, role);
     put_text(r, map, "workdir", role->workdir);
     put_env(r, map, role->env, role->n_env, role->env_from, role->n_env_from);
     put_resources(r, map, &role->res);

@@ -281,6 +281,6 @@ static const struct bind_field job_fields[] = {
      .table = &spec_table,
      AT(t9k_job, spec),
      .doc = "The job."},
-    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's, and ignored"},
+    {.key = "status", .kind = BIND_NOTED, .why = "is the cluster's to write"},
 };
 const struct bind_table t9k_job_table = BIND_TABLE("the MPIJob", struct t9k_job, job_fields);
