@@ -74,6 +74,7 @@ for level in names none; do
     run_job --isolate $level look.yaml
     is "$rc" 0 "level $level: ends with 0"
     is "$(report attempts.0.ranks.0.replica)" launcher-0 "level $level: the launcher is a worker too"
+    like "$(report verdict)" "3 ranks on 3 hosts" "level $level: and counted as a host"
     like "$(cat "$out")" '^\[worker-1/2\] 2 (worker|launcher) look-worker-1$' "level $level: the last rank"
     like "$(cat "$out")" '\] reached look-worker-1$' "level $level: names of the Service lead to replicas"
     [ $level = names ] || continue
