@@ -181,12 +181,12 @@ mpicc = @mkdir -p $(@D); echo '  MPI  $@'; \
 
 test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-shim
 
-# Most of them spend their time waiting: two at a time. What kills at random moments, floods or watches
-# for silence has the machine for itself afterwards.
+# Most of them spend their time waiting: two at a time. What kills at random moments, floods, watches for
+# silence or wants a certain port has the machine for itself afterwards.
 TEST_ENV = MUSTER=$(CURDIR)/$(B)/muster MUSTER_FAULTY=$(CURDIR)/$(B)/test/muster \
 	MUSTER_TEST_PROGRAMS=$(CURDIR)/$(B)/test MUSTER_SAN=$(SAN)
 PROVE = $(TEST_ENV) prove -e '' --timer
-ALONE := $(filter t/t05%,$(SCRIPTS)) t/t0420-run.t
+ALONE := $(filter t/t05%,$(SCRIPTS)) t/t0420-run.t t/t0460-ports.t
 chosen = $(strip $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS),$(findstring $(w),$(t)))),$(t))),$(1)))
 TOGETHER = $(call chosen,$(UNITS) $(filter-out $(ALONE),$(SCRIPTS)))
 

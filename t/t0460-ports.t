@@ -131,6 +131,7 @@ s = socket.create_server(("", int(sys.argv[1]))); print("up", flush=True); s.acc
     like "$(cat "$err")" "muster \(pid $holder\), run $(basename "$XDG_RUNTIME_DIR"/muster/*)" "which is named"
     rm "$WORK/stay"
     wait $holder
+    wait_until 20 python3 -c 'import socket, sys; socket.socket().bind(("", int(sys.argv[1])))' "$port"
     fixed "$port" 2
     run_job "$WORK/fixed.json"
     is "$rc" 125 "two replicas with one fixed port are refused"
