@@ -72,7 +72,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-sim test-convert-crds mutants cov soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-frameworks test-sim test-convert-crds mutants cov soak bench fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -86,6 +86,7 @@ help:
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
+	'make test-frameworks  PyTorch, TensorFlow and mpi4py train; installs them once. PARTS="debian torch …"' \
 	'make test-convert-crds  converted files against the CRDs of Kubeflow'\''s operators, which it fetches' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
@@ -203,6 +204,12 @@ soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
 	@if command -v clang clang-14 >/dev/null; then $(MAKE) --no-print-directory fuzz RUNS=1000000; \
 	else echo 'SKIP: the fuzzers, for there is no clang: make deps FOR=fuzz'; fi
+
+# Not a part of test: gigabytes are installed, and minutes go by. What cannot be had is skipped.
+PARTS ?=
+test-frameworks: all
+	@-tools/frameworks $(PARTS)
+	@$(TEST_ENV) prove -e '' --timer $(call chosen,$(sort $(wildcard t/frameworks/*.t)))
 
 SCHEDULES := $(B)/unit/engine/sim/test/schedules
 test-sim: $(SCHEDULES)
