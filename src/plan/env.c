@@ -94,6 +94,8 @@ static const char *default_value(struct arena *a, const struct plan *plan,
                             mpi_hostfile_name(facts, d->where == HOSTFILE_HYDRA));
     case IN_SCRATCH:
         return arena_printf(a, "%s%s", facts->scratch_dir, d->value);
+    case THREADS:
+        return arena_printf(a, "%lld", (long long)env_threads(plan));
     case INTERFACE:
         return facts->interface ? facts->interface : "lo";
     case AS_IT_IS:
@@ -180,11 +182,13 @@ static const struct family {
     bool (*gets)(const struct plan *plan, const struct process *process);
     void (*add)(struct env_set *set, const struct plan *plan, const struct process *process);
 } families[] = {
-    {everyone, env_caller},       {everyone, env_muster},        {everyone, env_image},
-    {callers_of_mpi, env_mpi},    {callers_of_mpi, env_horovod}, {everyone, env_shared},
-    {torch_processes, env_torch}, {pytorchjobs, env_pytorchjob}, {tensorflow_tasks, env_tensorflow},
-    {openpai_tasks, env_openpai}, {azureml_nodes, env_azureml},  {mpijobs, env_mpi_operator},
-    {torchruns, env_torchrun},
+    {everyone, env_caller},        {everyone, env_muster},
+    {everyone, env_image},         {everyone, env_training},
+    {callers_of_mpi, env_mpi},     {callers_of_mpi, env_horovod},
+    {everyone, env_shared},        {torch_processes, env_torch},
+    {pytorchjobs, env_pytorchjob}, {tensorflow_tasks, env_tensorflow},
+    {openpai_tasks, env_openpai},  {azureml_nodes, env_azureml},
+    {mpijobs, env_mpi_operator},   {torchruns, env_torchrun},
 };
 
 /* The run's own directory comes first whoever set PATH: that is where ssh leads into replicas. */

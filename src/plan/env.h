@@ -30,11 +30,11 @@ const char *caller_getenv(struct arena *a, const struct facts *facts, const char
 /* $(NAME) and $$ as a kubelet expands them: unknown names stay as they are written. */
 const char *env_expand(const struct env_set *set, const char *text);
 
-/* A table of defaults, of MPI and its relatives. */
+/* A table of defaults, of MPI and the frameworks. */
 struct env_default {
     const char *name;
     unsigned families; /* as the table's own enum says; 0 = always */
-    enum { AS_IT_IS, IN_SCRATCH, INTERFACE, HOSTFILE_OPEN_MPI, HOSTFILE_HYDRA } where;
+    enum { AS_IT_IS, IN_SCRATCH, INTERFACE, THREADS, HOSTFILE_OPEN_MPI, HOSTFILE_HYDRA } where;
     const char *value;
     bool (*when)(const struct plan *plan); /* NULL = always */
     const char *why;
@@ -43,6 +43,9 @@ struct env_default {
 /* Adds what the row says, or the caller's value of that name. */
 void env_put_default(struct env_set *set, const struct plan *plan, const struct env_default *d);
 
+/* The share of this machine's cores that each process of the job has, 1 at least. */
+int64_t env_threads(const struct plan *plan);
+
 void env_caller(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_muster(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_mpi(struct env_set *set, const struct plan *plan, const struct process *process);
@@ -50,6 +53,7 @@ void env_mpi_operator(struct env_set *set, const struct plan *plan, const struct
 void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process);
 /* Where the rendezvous is: the first replica that was promised a port for it. */
 const struct replica *env_torch_master(const struct plan *plan);
+void env_training(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_torch(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct process *process);
 void env_torchrun(struct env_set *set, const struct plan *plan, const struct process *process);

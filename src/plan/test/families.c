@@ -193,6 +193,7 @@ static void test_torchrun(void)
     s.roles[0].n_ports = 1;
     is_str(torch_env(&s, 2),
            "MASTER_ADDR=worker-0 MASTER_PORT=20000 WORLD_SIZE=3 RANK=2 LOCAL_RANK=0 "
+           "PYTHONUNBUFFERED=1 "
            "PET_MASTER_ADDR=worker-0 PET_MASTER_PORT=20000 PET_NODE_RANK=2 PET_NNODES=3 "
            "PET_NPROC_PER_NODE=gpu",
            "muster/v1: torchrun is told what a command line would say");
