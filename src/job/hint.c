@@ -3,8 +3,12 @@
  * A command that asks for PAI_HOST_IP_work_0 where the role is called worker ends with a KeyError or
  * an unbound variable. The plan knows what is set, and so which name was meant. A command that calls
  * horovodrun where there is none ends with 127; it stands for an mpirun line, and that can be said.
+ * The frameworks' own last words about a port, an interface or a GPU say what is wrong, and the plan
+ * knows what would be right. Their texts are those of real runs: torch 1.13 and 2.15, mpi4py 4.1.
  */
 #include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -19,15 +23,29 @@ static bool in_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Names that a platform promises; any other word may be the program's own. */
-static bool is_promised(const char *name)
-{
-    static const char *const prefixes[] = {"PAI_", "AZUREML_", "AZ_BATCH", "MASTER_"};
+/* Names that somebody promises; any other word may be the program's own. */
+static const struct promise {
+    const char *begins;
+    const char *by; /* who would have set it, where that is not the platform */
+} promises[] = {
+    {"PAI_", NULL},
+    {"AZUREML_", NULL},
+    {"AZ_BATCH", NULL},
+    {"MASTER_", NULL},
+    {"RANK", "torchrun or a PyTorch job"},
+    {"WORLD_SIZE", "torchrun or a PyTorch job"},
+    {"LOCAL_RANK", "torchrun or a PyTorch job"},
+    {"TF_CONFIG", "a TensorFlow job"},
+    {"OMPI_COMM_WORLD_", "Open MPI's mpirun"},
+    {"PMI_", "MPICH's mpiexec"},
+};
 
-    for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+static const struct promise *promise_of(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(promises); i++)
+        if (strncmp(name, promises[i].begins, strlen(promises[i].begins)) == 0)
+            return &promises[i];
+    return NULL;
 }
 
 /* --- which variable it was --------------------------------------------------------------------- */
@@ -63,12 +81,13 @@ static const char *name_missed(struct arena *a, const char *line)
 {
     const char *const found[] = {
         name_after(a, line, "KeyError: "),
+        name_before(a, line, " expected, but not set"), /* torch */
         name_before(a, line, ": unbound variable"),
         name_before(a, line, ": parameter not set"),
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(found); i++)
-        if (found[i] && is_promised(found[i]))
+        if (found[i] && promise_of(found[i]))
             return found[i];
     return NULL;
 }
@@ -95,13 +114,15 @@ static bool hint_variable(const struct job *job, const char *line, struct strbuf
     for (size_t i = 0; i < n; i++) {
         if (strcmp(env[i].name, name) == 0)
             return false; /* it was set: the command itself has lost it */
-        if (is_promised(env[i].name))
+        if (promise_of(env[i].name))
             known[n_known++] = env[i].name;
     }
     const char *near = nearest_word(name, known, n_known);
     strbuf_addf(out, "%s is not set in this job", name);
     if (near)
         strbuf_addf(out, ", the nearest that is: %s", near);
+    else if (promise_of(name)->by)
+        strbuf_addf(out, ": %s sets it", promise_of(name)->by);
     return true;
 }
 
@@ -150,6 +171,164 @@ static bool hint_horovodrun(const struct job *job, const char *const *tail, stru
     return true;
 }
 
+/* --- what frameworks say ------------------------------------------------------------------------ */
+
+/* The number behind one of the ways to write a port, or 0. */
+static int port_in(const char *line)
+{
+    static const char *const ways[] = {"port: ", "port ", "]:", "0.0.0.0:", "127.0.0.1:"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        const char *at = strcasestr(line, ways[i]);
+        long n = at ? strtol(at + strlen(ways[i]), NULL, 10) : 0;
+
+        if (n > 0 && n <= UINT16_MAX)
+            return (int)n;
+    }
+    return 0;
+}
+
+/* Whose it is; with 0, the first that the job has. */
+static const struct plan_port *reserved_port(const struct plan *plan, int number,
+                                             const struct replica **ret)
+{
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        for (size_t k = 0; k < plan->replicas[i].n_ports; k++) {
+            const struct plan_port *port = &plan->replicas[i].ports[k];
+
+            for (int n = 0; n < port->n; n++)
+                if (!number || port->numbers[n] == number) {
+                    *ret = &plan->replicas[i];
+                    return port;
+                }
+        }
+    return NULL;
+}
+
+static void say_port(const struct job *job, const char *line, struct strbuf *out)
+{
+    int number = port_in(line);
+    const struct replica *rp;
+    const struct plan_port *port = reserved_port(job->plan, number, &rp);
+
+    if (number && port) {
+        strbuf_addf(out, "port %d is %s's own (%s): two processes of this job listen there", number,
+                    rp->name, port->label);
+        return;
+    }
+    strbuf_addstr(out, "this machine is one host for all that runs on it, and ");
+    if (number)
+        strbuf_addf(out, "port %d is taken", number);
+    else
+        strbuf_addstr(out, "that port is taken");
+    port = reserved_port(job->plan, 0, &rp);
+    if (port)
+        strbuf_addf(out, "; the job has %d (%s of %s)", port->numbers[0], port->label, rp->name);
+}
+
+static void say_interface(const struct job *job, const char *line, struct strbuf *out)
+{
+    const char *name = strstr(line, " for: ");
+    size_t n = name ? strcspn(name + strlen(" for: "), " []") : 0;
+    const char *interface = job->plan->facts->interface;
+
+    strbuf_addstr(out, "there is no interface ");
+    if (n)
+        strbuf_add_escaped(out, name + strlen(" for: "), n);
+    else
+        strbuf_addstr(out, "of that name");
+    strbuf_addf(out, " here: replicas reach each other by %s", interface ? interface : "lo");
+    mask_sentence(job->plan, out);
+}
+
+static void say_gpu(const struct job *job, const char *line, struct strbuf *out)
+{
+    int gpus = job->plan->facts->gpus_pretended ? 0 : job->plan->facts->gpus;
+
+    (void)line;
+    if (gpus > 0)
+        strbuf_addf(out, "this machine has %d GPU%s, and the job has to ask for them", gpus,
+                    gpus == 1 ? "" : "s");
+    else
+        strbuf_addstr(out,
+                      "this machine has no GPU: the device is cpu then, and torch's backend gloo");
+}
+
+static void say_module(const struct job *job, const char *line, struct strbuf *out)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct facts *facts = job->plan->facts;
+    const struct replica *rp = &job->plan->replicas[job->cause.replica];
+    const char *prefix = facts->images ? facts->images[rp->role_index].prefix : NULL;
+    const char *module = name_after(a, line, "No module named ");
+
+    strbuf_addf(out, "%s is not installed ", *module ? module : "it");
+    if (prefix)
+        strbuf_addf(out, "in %s, which stands for the image", prefix);
+    else
+        strbuf_addf(out, "for %s; --image lets a virtual environment stand for the job's image",
+                    facts->python ? facts->python : "this machine's Python");
+}
+
+static void say_memory(const struct job *job, const char *line, struct strbuf *out)
+{
+    int64_t shm = job->plan->replicas[job->cause.replica].role->res.shm;
+
+    (void)line;
+    strbuf_addstr(out, "shared memory was full, it seems: /dev/shm ");
+    if (shm > 0)
+        strbuf_addf(out, "has %lld MiB here, as the job says", (long long)(shm >> 20));
+    else
+        strbuf_addstr(out, "is this machine's");
+}
+
+static void say_mpi(const struct job *job, const char *line, struct strbuf *out)
+{
+    (void)job, (void)line;
+    strbuf_addstr(out, "mpi4py is of another MPI than mpirun: each rank is alone in its world");
+}
+
+static void say_keras(const struct job *job, const char *line, struct strbuf *out)
+{
+    (void)job, (void)line;
+    strbuf_addstr(out, "Keras 3 knows no fit() for several workers: install tf_keras and set "
+                       "TF_USE_LEGACY_KERAS=1");
+}
+
+static const struct known {
+    const char *words;
+    void (*say)(const struct job *job, const char *line, struct strbuf *out);
+} known[] = {
+    {"address already in use", say_port},
+    {"EADDRINUSE", say_port},
+    {"Unable to find address for: ", say_interface},
+    {"Unable to find interface for: ", say_interface},
+    {"no socket interface found", say_interface}, /* NCCL */
+    {"Torch not compiled with CUDA enabled", say_gpu},
+    {"No CUDA GPUs are available", say_gpu},
+    {"Found no NVIDIA driver", say_gpu},
+    {"no CUDA-capable device", say_gpu},
+    {"doesn't have NCCL built in", say_gpu},
+    {"requires at least one CUDA device", say_gpu},
+    {"only supported with GPUs, no GPUs found", say_gpu},
+    {"No module named ", say_module},
+    {"unexpected bus error", say_memory}, /* torch's DataLoader */
+    {"insufficient shared memory", say_memory},
+    {"suspicious MPI execution environment", say_mpi},
+    {"from a different MPI implementation", say_mpi},
+    {"unsupported type (<class 'tensorflow.python.distribute.values.PerReplica", say_keras},
+};
+
+static bool hint_known(const struct job *job, const char *line, struct strbuf *out)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcasestr(line, known[i].words)) {
+            known[i].say(job, line, out);
+            return true;
+        }
+    return false;
+}
+
 /* ----------------------------------------------------------------------------------------------- */
 
 void hint_for(const struct job *job, const char *const *tail, struct strbuf *out)
@@ -163,6 +342,8 @@ void hint_for(const struct job *job, const char *const *tail, struct strbuf *out
     while (tail && tail[n])
         n++;
     while (n-- > 0) /* the last words of a program are why it ended */
-        if (hint_variable(job, tail[n], out))
+        if (hint_variable(job, tail[n], out) || hint_known(job, tail[n], out))
             return;
+    if (job->cause.kind == CAUSE_SIGNAL && job->cause.end.signal == SIGBUS)
+        say_memory(job, NULL, out);
 }

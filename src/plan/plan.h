@@ -108,6 +108,7 @@ struct facts {
     const char *sshd_found; /* nearest existing sshd, or NULL */
 
     const char *python3;    /* what python_link leads to, or NULL */
+    const char *python;     /* what commands find by that name, on the machine itself; or NULL */
     const char *rdma_lacks; /* the job asks for RDMA, which needs what is not here; or NULL */
     const struct image_place *images; /* per role of the spec; NULL: the machine itself */
     /* per role of the spec: the mounts of its processes, then of each of its init commands */

@@ -297,8 +297,9 @@ static void collect_programs(struct arena *a, const struct job_spec *spec, struc
     const char *path = search_path(a, spec, f);
 
     f->horovodrun = find_on_path(a, path, "horovodrun") != NULL;
-    if (!find_on_path(a, path, "python"))
-        f->python3 = find_on_path(a, path, "python3");
+    f->python = find_on_path(a, path, "python");
+    if (!f->python)
+        f->python = f->python3 = find_on_path(a, path, "python3");
     f->python_link = f->python3 != NULL;
 }
 

@@ -139,6 +139,100 @@ static void test_variables(void)
     }
 }
 
+static void test_frameworks(void)
+{
+    static const struct {
+        const char *line, *want, *name;
+    } rows[] = {
+        {"ValueError: Error initializing torch.distributed using env:// rendezvous: environment "
+         "variable RANK expected, but not set",
+         "RANK is not set in this job: torchrun or a PyTorch job sets it", "torch's variable"},
+        {"KeyError: 'TF_CONFIG'", "TF_CONFIG is not set in this job: a TensorFlow job sets it",
+         "TensorFlow's variable"},
+        {"torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
+         "network address. port: 29511, useIpv6: false, code: -98, name: EADDRINUSE",
+         "this machine is one host for all that runs on it, and port 29511 is taken; the job has "
+         "8000 (MASTER_PORT of worker-0)",
+         "somebody else's port"},
+        {"RuntimeError: The server socket has failed to bind to [::]:8000 (errno: 98 - Address "
+         "already in use).",
+         "port 8000 is worker-0's own (MASTER_PORT): two processes of this job listen there",
+         "the job's own port"},
+        {"OSError: [Errno 98] Address already in use",
+         "this machine is one host for all that runs on it, and that port is taken; the job has "
+         "8000 (MASTER_PORT of worker-0)",
+         "a port that is not told"},
+        {"RuntimeError: [enforce fail at device.cc:84] ifa != nullptr. Unable to find address for: "
+         "eth\0330",
+         "there is no interface eth\\x1b0 here: replicas reach each other by veth", "an interface"},
+        {"Bootstrap : no socket interface found",
+         "there is no interface of that name here: replicas reach each other by veth", "NCCL's"},
+        {"RuntimeError: No CUDA GPUs are available",
+         "this machine has no GPU: the device is cpu then, and torch's backend gloo", "no GPU"},
+        {"ModuleNotFoundError: No module named 'torch.distributed'",
+         "torch is not installed for /usr/bin/python3; --image lets a virtual environment stand "
+         "for the job's image",
+         "a module"},
+        {"ModuleNotFoundError: No module named ''",
+         "it is not installed for /usr/bin/python3; --image lets a virtual environment stand for "
+         "the job's image",
+         "a module without a name"},
+        {"RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. It is possible "
+         "that dataloader's workers are out of shared memory. insufficient shared memory (shm)",
+         "shared memory was full, it seems: /dev/shm has 64 MiB here, as the job says", "/dev/shm"},
+        {"You may be using `mpiexec` or `mpirun` from a different MPI implementation.",
+         "mpi4py is of another MPI than mpirun: each rank is alone in its world", "a mixed MPI"},
+        {"}) with an unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>) "
+         "to a "
+         "Tensor.",
+         "Keras 3 knows no fit() for several workers: install tf_keras and set "
+         "TF_USE_LEGACY_KERAS=1",
+         "Keras 3"},
+        {"ModuleNotFoundErr", "", "half a word"},
+    };
+    static const int number = 8000;
+    static const struct plan_port port = {.label = "MASTER_PORT", .numbers = &number, .n = 1};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage st;
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+        begin_failed(&st);
+        st.roles[0].res.shm = 64 << 20;
+        st.replicas[0].ports = &port;
+        st.replicas[0].n_ports = 1;
+        st.facts.interface = "veth";
+        st.facts.python = "/usr/bin/python3";
+        hint_for(st.job, (const char *const[]){rows[i].line, "last", NULL}, &hint);
+        is_str(hint.buf, rows[i].want, "7: %s", rows[i].name);
+        stage_free(&st);
+    }
+}
+
+static void test_image_and_signal(void)
+{
+    static const struct image_place image = {.prefix = "/venv", .mapped = true};
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+    struct stage st;
+
+    begin_failed(&st);
+    st.facts.images = &image;
+    hint_for(st.job, (const char *const[]){"/venv/bin/python: No module named torch", NULL}, &hint);
+    is_str(hint.buf, "torch is not installed in /venv, which stands for the image",
+           "7: a module that its image has not");
+    stage_free(&st);
+    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_begin(&st);
+    stage_play(&st, "worker-0=s7@2");
+    strbuf_truncate(&hint, 0);
+    hint_for(st.job, NULL, &hint);
+    has(hint.buf, "/dev/shm is this machine's", "7: a bus error");
+    st.facts.gpus = 2;
+    strbuf_truncate(&hint, 0);
+    hint_for(st.job, (const char *const[]){"No CUDA GPUs are available", NULL}, &hint);
+    is_str(hint.buf, "this machine has 2 GPUs, and the job has to ask for them", "7: GPUs");
+    stage_free(&st);
+}
+
 static void test_where(void)
 {
     auto_strbuf struct strbuf hint = STRBUF_INIT, report = STRBUF_INIT;
@@ -207,6 +301,8 @@ int main(void)
     test_lines();
     test_sentences();
     test_variables();
+    test_frameworks();
+    test_image_and_signal();
     test_where();
     test_horovodrun();
     return tap_done();
