@@ -3,12 +3,11 @@
 
 usage: check.py WEIGHTS-DIR RANKS [SAVED]
 
-RANKS processes have arrived ("-": any number); SAVED of them (all) have left weights behind. The weights of all are
-the same, and the network they make is good at samples that nobody has trained with. Says what is
-wrong and fails, or prints "N ranks: fine".
+RANKS processes have arrived ("-": any number); SAVED of them (all; "-": as many as the first says)
+have left weights behind. The weights of all are the same, and the network they make is good at samples
+that nobody has trained with. Says what is wrong and fails, or prints "N ranks: fine".
 """
 import glob
-import json
 import os
 import sys
 
@@ -19,7 +18,7 @@ sys.dont_write_bytecode = True
 import problem  # noqa: E402
 
 directory, ranks = sys.argv[1:3]
-saved = int(sys.argv[3] if len(sys.argv) > 3 else ranks)
+saved = sys.argv[3] if len(sys.argv) > 3 else ranks
 GOOD = 0.2  # of the error before; a rank that learns alone stays above 0.4
 
 
@@ -31,6 +30,8 @@ def expect(condition, words):
 came = glob.glob(f"{directory}/*.env")
 expect(ranks in ("-", str(len(came))), f"{len(came)} processes have arrived, not {ranks}")
 files = {int(os.path.basename(path)[:-4]): np.load(path) for path in glob.glob(f"{directory}/*.npz")}
+expect(0 in files, "no weights of rank 0")
+saved = int(files[0]["size"] if saved == "-" else saved)
 expect(sorted(files) == list(range(saved)), f"weights of ranks {sorted(files)}, not of 0 to {saved - 1}")
 for rank, file in files.items():
     expect(file["rank"] == rank and file["size"] == saved, f"rank {rank} takes itself for {file['rank']} of {file['size']}")

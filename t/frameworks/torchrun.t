@@ -7,6 +7,6 @@ IMAGE=$CACHE/torch
 stage torchrun train_ddp.py
 train 16 16 pytorch.yaml
 train 4 4 pytorchjob-torchrun.yaml
-train - 3 pytorchjob-elastic.yaml
+train 3 3 pytorchjob-elastic.yaml
 
 done_testing
