@@ -71,6 +71,8 @@ static void add_exit(const struct cause *c, struct strbuf *out)
         strbuf_addstr(out, " (a shell's word for: command not found)");
     else if (c->end.code == 126)
         strbuf_addstr(out, " (a shell's word for: command cannot be executed)");
+    else if (c->end.code > 128 && c->end.code <= 128 + SIGSYS)
+        strbuf_addf(out, " (a shell's word for: ended by %s)", signal_name(c->end.code - 128));
 }
 
 static void add_cancelled(const struct job *job, struct strbuf *out)

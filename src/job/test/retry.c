@@ -197,7 +197,8 @@ static const struct {
      "counted: "
      "OpenPAI takes exit code 137 for a failure of the platform"},
     {"1.5: also where it then succeeds", "w 1 1 1", 0, "w-0=143@5 up@6 w-0=0@7", "sAsE", 0,
-     "succeeded at attempt 2: attempt 1 failed because w-0 exited with code 143; 1 retry not "
+     "succeeded at attempt 2: attempt 1 failed because w-0 exited with code 143 (a shell's word "
+     "for: ended by SIGTERM); 1 retry not "
      "counted: "
      "OpenPAI takes exit code 143 for a failure of the platform"},
     {"4.2: success by rule is no failure", "w 2 -1 -1", 3, "w-0=1@5 w-1=1@6", "ssE", 0,
