@@ -1,0 +1,16 @@
+#!/bin/sh
+# Horovod trains as Azure's document starts it, by mpirun and by horovodrun (over MPI and over Gloo, whose
+# launcher goes into every replica by ssh), and as OpenPAI's and T9k's do.
+. "${0%/*}/lib.sh"
+need horovod
+IMAGE=$CACHE/horovod
+
+stage horovod train_horovod.py
+train 2 2 horovod-openpai.json
+train 4 4 horovod-t9k.yaml
+sed 's/horovodrun -np/horovodrun --gloo -np/' mpi-horovodrun.yaml >gloo.yaml
+train 16 16 gloo.yaml
+train 16 16 mpi-amlcompute.yaml
+train 16 16 mpi-horovodrun.yaml
+
+done_testing
