@@ -248,12 +248,26 @@ static void leave_out(struct strbuf *left_out, const char *const *args, size_t n
     }
 }
 
-static void open_mpi_line(struct strvec *line, const struct mpi_spec *mpi,
+static bool has_images(const struct job_spec *spec, const struct facts *facts)
+{
+    for (size_t i = 0; facts->images && i < spec->n_roles; i++)
+        if (facts->images[i].prefix)
+            return true;
+    return false;
+}
+
+static void open_mpi_line(struct strvec *line, const struct job_spec *spec,
                           const struct facts *facts, struct strbuf *left_out)
 {
+    const struct mpi_spec *mpi = spec->mpi;
+
     if (mpi->home && facts->mpi_prefix_ok) {
         strvec_push(line, "--prefix");
         strvec_push(line, mpi->home);
+    } else if (facts->mpirun && has_images(spec, facts)) {
+        /* Called by its path, mpirun puts its own directory before the image's in the ranks' PATH,
+         * and with it the machine's Python. */
+        strvec_push(line, "--noprefix");
     }
     strvec_push(line, "--hostfile");
     strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->run_dir);
@@ -356,7 +370,7 @@ const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
     if (mpi_is_hydra(facts->mpi))
         hydra_line(&line, spec, facts, &left_out);
     else
-        open_mpi_line(&line, spec->mpi, facts, &left_out);
+        open_mpi_line(&line, spec, facts, &left_out);
     for (const char *const *word = spec->mpi->program; *word; word++)
         strvec_push(&line, values_fill(a, spec, facts, *word));
     if (left_out.len)

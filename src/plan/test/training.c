@@ -47,6 +47,22 @@ static void test_mpi(void)
     arena_free(s.arena);
 }
 
+/* A rank has to find the image's Python before the one beside mpirun. */
+static void test_image(void)
+{
+    static const struct image_place images[] = {{0}, {.prefix = "/venv", .mapped = true}};
+    struct seed s;
+
+    seed_init(&s);
+    s.facts.images = images;
+    has(seed_exec(&s, 0), "<--prefix></usr/local>", "an MPI that the file names stays first");
+    s.facts.mpi_prefix_ok = false;
+    has(seed_exec(&s, 0), "<--noprefix>", "any other does not come before the image");
+    s.facts.images = NULL;
+    ok(!strstr(seed_exec(&s, 0), "prefix"), "without an image it may");
+    arena_free(s.arena);
+}
+
 static void test_elastic(void)
 {
     struct elastic_spec e = {
@@ -65,6 +81,7 @@ int main(void)
 {
     test_threads();
     test_mpi();
+    test_image();
     test_elastic();
     return tap_done();
 }
