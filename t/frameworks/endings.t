@@ -46,7 +46,7 @@ if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
     hint "python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((\"\", int(__import__(\"os\").environ[\"MASTER_PORT\"]))); s.listen(); $group'" \
         'two processes of this job listen there' "a port that is taken"
 else
-    skip "no torch of Debian's here" 16
+    skip "no torch of Debian's here" 15
 fi
 
 if [ -f "$CACHE/tensorflow/stamp" ]; then
