@@ -457,12 +457,20 @@ bool kubeflow_is_old(const struct node *root)
     return strcmp(text_of(root, "apiVersion"), KUBEFLOW_GROUP "v1") != 0;
 }
 
-void kubeflow_lower_head(const struct binder *b, const struct node *root, const char *kind,
-                         const struct kube_metadata *meta, struct job_spec *out)
+struct job_spec *kubeflow_new_job(const struct binder *b, const struct doc *doc,
+                                  const struct node *root, const struct dialect *dialect,
+                                  const char *kind, const struct kube_metadata *meta)
 {
+    struct job_spec *out = ARENA_NEW(b->a, struct job_spec);
     static const char *const versions[] = {KUBEFLOW_GROUP "v1", KUBEFLOW_GROUP "v1beta2",
                                            KUBEFLOW_GROUP "v1beta1", KUBEFLOW_GROUP "v1alpha2"};
 
+    *out = (struct job_spec){.dialect = dialect->id,
+                             .file = doc->file,
+                             .gang = true,
+                             .clean_up = CLEAN_UP_NONE,
+                             .priority = -1,
+                             .root_at = root};
     if (*text_of(root, "apiVersion"))
         bind_word(b, node_get(root, "apiVersion"), "apiVersion", text_of(root, "apiVersion"),
                   versions, ARRAY_SIZE(versions));
@@ -471,4 +479,13 @@ void kubeflow_lower_head(const struct binder *b, const struct node *root, const 
     if (meta)
         kube_lower_metadata(b, meta, out);
     kubeflow_check_name(b, out);
+    return out;
+}
+
+struct job_spec *kubeflow_finish(struct job_spec *job, struct diags *ds, size_t n_before)
+{
+    if (!job->name || !job->n_roles)
+        return NULL;
+    spec_validate(job, ds);
+    return ds->n_errors == n_before ? job : NULL;
 }

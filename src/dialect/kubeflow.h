@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "dialect/dialect.h"
 #include "dialect/kube.h"
 #include "dialect/pod.h"
 
@@ -169,8 +170,11 @@ bool kubeflow_detect(const struct node *root, const char *kind);
 /* A version before v1, whose API server kept what it did not know. */
 bool kubeflow_is_old(const struct node *root);
 
-/* Checks apiVersion and kind; name and namespace of the job. meta may be NULL. */
-void kubeflow_lower_head(const struct binder *b, const struct node *root, const char *kind,
-                         const struct kube_metadata *meta, struct job_spec *out);
+/* A job with its name and namespace, apiVersion and kind checked. meta may be NULL. */
+struct job_spec *kubeflow_new_job(const struct binder *b, const struct doc *doc,
+                                  const struct node *root, const struct dialect *dialect,
+                                  const char *kind, const struct kube_metadata *meta);
+/* The job, checked as every job is; NULL if there are more errors than n_before, or no roles. */
+struct job_spec *kubeflow_finish(struct job_spec *job, struct diags *ds, size_t n_before);
 
 #endif

@@ -407,25 +407,15 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     job = bind_map(&l.b, &job_table, root);
     if (!job)
         return VERDICT_ACCEPT;
-    l.out = ARENA_NEW(a, struct job_spec);
-    *l.out = (struct job_spec){.dialect = kubeflow_pytorch.id,
-                               .framework = FRAMEWORK_PYTORCH,
-                               .file = doc->file,
-                               .gang = true,
-                               .clean_up = CLEAN_UP_NONE,
-                               .priority = -1,
-                               .root_at = root};
+    l.out = kubeflow_new_job(&l.b, doc, root, &kubeflow_pytorch, "PyTorchJob", job->metadata);
+    l.out->framework = FRAMEWORK_PYTORCH;
     l.in = job->spec;
-    kubeflow_lower_head(&l.b, root, "PyTorchJob", job->metadata, l.out);
     if (l.in) {
         l.old = l.b.lenient || (kubeflow_has_old_policies(l.in->at) && !l.in->run_policy &&
                                 !l.in->nproc && !l.in->elastic);
         lower_spec(&l);
     }
-    if (l.out->name && l.out->n_roles)
-        spec_validate(l.out, ds);
-    if (ds->n_errors == before && l.out->name && l.out->n_roles)
-        *ret = l.out;
+    *ret = kubeflow_finish(l.out, ds, before);
     return VERDICT_ACCEPT;
 }
 

@@ -197,22 +197,14 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     job = bind_map(&l.b, &job_table, root);
     if (!job)
         return VERDICT_ACCEPT;
-    l.out = ARENA_NEW(a, struct job_spec);
-    *l.out = (struct job_spec){.dialect = kubeflow_tf.id,
-                               .framework = FRAMEWORK_TENSORFLOW,
-                               .file = doc->file,
-                               .gang = true,
-                               .clean_up = l.b.lenient ? CLEAN_UP_RUNNING : CLEAN_UP_NONE,
-                               .priority = -1,
-                               .root_at = root};
+    l.out = kubeflow_new_job(&l.b, doc, root, &kubeflow_tf, "TFJob", job->metadata);
+    l.out->framework = FRAMEWORK_TENSORFLOW;
+    if (l.b.lenient)
+        l.out->clean_up = CLEAN_UP_RUNNING;
     l.in = job->spec;
-    kubeflow_lower_head(&l.b, root, "TFJob", job->metadata, l.out);
     if (l.in)
         lower_spec(&l);
-    if (l.out->name && l.out->n_roles)
-        spec_validate(l.out, ds);
-    if (ds->n_errors == before && l.out->name && l.out->n_roles)
-        *ret = l.out;
+    *ret = kubeflow_finish(l.out, ds, before);
     return VERDICT_ACCEPT;
 }
 
