@@ -11,6 +11,8 @@ size_t text_line_break(const char *s, size_t n)
         return 1;
     if (s[0] == '\r')
         return n > 1 && s[1] == '\n' ? 2 : 1;
+    if ((unsigned char)s[0] < 0xc2) /* most of every text */
+        return 0;
     if (n > 1 && memcmp(s, "\xc2\x85", 2) == 0)
         return 2;
     if (n > 2 && (memcmp(s, "\xe2\x80\xa8", 3) == 0 || memcmp(s, "\xe2\x80\xa9", 3) == 0))
@@ -37,7 +39,7 @@ size_t text_check(const char *text, size_t len, enum text_kind kind, struct diag
         unsigned int byte = (unsigned char)text[i];
         size_t brk;
 
-        if (byte >= 0x20 && byte < 0x7f) { /* most of every text */
+        if (byte >= 0x20 && byte < 0x7f) {
             step = 1;
             pos.column++;
             continue;
