@@ -1,6 +1,6 @@
-/* timed.c - wall time of one command, measured close to it.
+/* timed.c - wall time and memory of one command, measured close to it.
  *
- *     timed SECONDS COMMAND [ARG…]      prints microseconds; exits as the command did
+ *     timed SECONDS COMMAND [ARG…]      prints microseconds and kB; exits as the command did
  *
  * The benchmarks compare programs that end after a millisecond: the time a script needs to start one
  * would drown them. The command's streams are /dev/null. After SECONDS it gets SIGTERM, then SIGKILL.
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +27,7 @@ static long long now_us(void)
     return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
 }
 
-static int end_within(pid_t pid, int seconds)
+static int end_within(pid_t pid, int seconds, struct rusage *ret_used)
 {
     struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
     static const int signals[] = {SIGTERM, SIGKILL};
@@ -35,7 +36,7 @@ static int end_within(pid_t pid, int seconds)
         kill(pid, signals[i]);
     close(p.fd);
     int status = 0;
-    waitpid(pid, &status, 0);
+    wait4(pid, &status, 0, ret_used);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -59,7 +60,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "timed: %s: %s\n", argv[2], strerror(r));
         return 127;
     }
-    int code = end_within(pid, seconds);
-    printf("%lld\n", now_us() - begin);
+    struct rusage used;
+    int code = end_within(pid, seconds, &used);
+    printf("%lld %ld\n", now_us() - begin, used.ru_maxrss);
     return code;
 }
