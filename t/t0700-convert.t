@@ -106,4 +106,37 @@ run_muster convert --to muster "$TOP/examples/muster/hello.yaml"
 cp "$out" "$WORK/hello.yaml"
 run_job "$WORK/hello.yaml"
 is "$rc" 0 "a converted job runs"
+
+# A PyTorchJob's replicas are one process each: torchrun starts the others, and all meet as before.
+export PATH="$TOP/t/standins:$PATH" PYTHONPATH="$TOP/t/standins/python" PYTHONDONTWRITEBYTECODE=1
+cp "$TOP/examples/kubeflow/meet.py" "$WORK"
+torchrun() # FRAMEWORK COMMAND LINE: a job of 2 x 2 processes, and what its command becomes
+{
+    printf 'apiVersion: muster/v1\nname: j\nframework: %s\nroles: {worker: {replicas: 2, slots: 2, command: %s}}\n' \
+        "$1" "$2" >"$WORK/slots.yaml"
+    run_muster convert --to pytorchjob -O "$WORK/torchrun.yaml" "$WORK/slots.yaml"
+    unlike "$(cat "$err")" 'slots\|variables' "$2: no process is lost"
+    run_muster explain -o json "$WORK/torchrun.yaml"
+    is "$(json jobs.0.processes.1.argv "$out")" "$3" "$2: torchrun is put before it"
+    cp "$out" "$WORK/explain.json"
+    run_job "$WORK/torchrun.yaml"
+    is "$(python3 "$TOP/t/lib/check_peers.py" "$WORK/explain.json" "$out" names 2>&1)" "4 on 2" "$2: all of them meet"
+}
+torchrun pytorch '[python3, meet.py]' '["torchrun", "meet.py"]'
+torchrun pytorch '"python -u meet.py a"' '["torchrun", "meet.py", "a"]'
+torchrun pytorch "'echo \$LOCAL_RANK && exec python3 meet.py'" \
+    '["torchrun", "--no-python", "/bin/sh", "-c", "echo $LOCAL_RANK && exec python3 meet.py"]'
+torchrun none '[python3, -B, meet.py]' '["torchrun", "--no-python", "python3", "-B", "meet.py"]'
+
+cat >"$WORK/unlike.yaml" <<'END'
+apiVersion: muster/v1
+name: j
+framework: pytorch
+roles:
+  master: {command: [python, a.py]}
+  worker: {slots: 2, command: [python, a.py]}
+END
+run_muster convert --to pytorchjob "$WORK/unlike.yaml"
+like "$(cat "$out")" '--nproc-per-node=2' "a role with another number has it on its line"
+like "$(cat "$err")" '^lost: roles.worker.slots: a PyTorchJob has one number for all' "and it is told"
 done_testing

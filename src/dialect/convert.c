@@ -8,11 +8,11 @@
 #include "doc/yaml_write.h"
 
 static const struct target targets[] = {
-    {"mpijob", "kubeflow-mpi-v2beta1", raise_mpijob},
-    {"pytorchjob", "kubeflow-pytorch", raise_pytorchjob},
-    {"tfjob", "kubeflow-tf", raise_tfjob},
-    {"t9k", "t9k-mpi", raise_t9k},
-    {"muster", "muster-v1", raise_muster},
+    {"mpijob", "kubeflow-mpi-v2beta1", raise_mpijob, false},
+    {"pytorchjob", "kubeflow-pytorch", raise_pytorchjob, true},
+    {"tfjob", "kubeflow-tf", raise_tfjob, false},
+    {"t9k", "t9k-mpi", raise_t9k, false},
+    {"muster", "muster-v1", raise_muster, false},
 };
 
 const struct target *convert_target(const char *word)
@@ -119,6 +119,8 @@ int job_convert(struct arena *a, const struct converting *c, struct strbuf *out,
     *ret = (struct losses){.a = a};
     if (!own)
         spec = settle(a, spec, ret);
+    if (c->to->torchrun)
+        spec = raise_with_torchrun(a, spec);
     root = own ? raise_own(a, c, ret) : c->to->raise(a, spec, ret);
     if (!root)
         return err_set(e, -ENOTSUP, "%s", ret->refusal ? ret->refusal : "it cannot be written");

@@ -14,6 +14,7 @@
 struct target {
     const char *word, *id; /* "mpijob"; the dialect's */
     raise_fn *raise;
+    bool torchrun; /* several processes of a replica are started by that */
 };
 
 /* By its word or its dialect's id; NULL if there is none. */

@@ -41,6 +41,10 @@ typedef const struct node *raise_fn(struct arena *a, const struct job_spec *spec
                                     struct losses *losses);
 raise_fn raise_t9k, raise_muster, raise_mpijob, raise_pytorchjob, raise_tfjob;
 
+/* raise_torchrun.c: the job with torchrun in front of its commands, if replicas have several processes;
+ * else the job. For a target that starts one process in each. */
+const struct job_spec *raise_with_torchrun(struct arena *a, const struct job_spec *spec);
+
 struct raising {
     struct arena *a;
     const struct job_spec *spec;

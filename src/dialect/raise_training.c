@@ -146,13 +146,19 @@ static void put_nproc(struct raising *r, struct node *spec)
     else if (role->slots_kind == SLOTS_NUMBER)
         make_put(r->a, spec, "nprocPerNode",
                  make_text(r->a, arena_printf(r->a, "%d", role->slots)));
-    for (size_t i = 0; i < job->n_roles; i++)
+    for (size_t i = 0; i < job->n_roles; i++) {
+        const char *name = job->roles[i].name;
+
         if (job->roles[i].slots > 1 && !job->roles[i].own_slots)
-            loss_add(
-                r->losses, arena_printf(r->a, "roles.%s.own_slots", job->roles[i].name),
-                "a PyTorchJob starts one process in a replica; that one has to start the other "
-                "%d, as torchrun does",
-                job->roles[i].slots - 1);
+            loss_add(r->losses, arena_printf(r->a, "roles.%s.own_slots", name),
+                     "a PyTorchJob starts one process in a replica; the image's entry point has to "
+                     "start the other %d, as torchrun does",
+                     job->roles[i].slots - 1);
+        else if (job->roles[i].own_slots && job->roles[i].slots != role->slots)
+            loss_add(r->losses, arena_printf(r->a, "roles.%s.slots", name),
+                     "a PyTorchJob has one number for all replicas, %d; torchrun's line says %d",
+                     role->slots, job->roles[i].slots);
+    }
 }
 
 const struct node *raise_pytorchjob(struct arena *a, const struct job_spec *job,
@@ -173,7 +179,8 @@ const struct node *raise_pytorchjob(struct arena *a, const struct job_spec *job,
         for (size_t i = 0; i < job->n_roles; i++)
             put_role(&r, &torch, specs, type_of(&torch, job->roles[i].name)->key, &job->roles[i],
                      job->roles[i].replicas);
-    } else if (job->framework == FRAMEWORK_NONE) { /* nobody asks for the master's address */
+    } else if (job->framework == FRAMEWORK_NONE && !(only->own_slots && only->replicas > 1)) {
+        /* nobody asks for the master's address */
         put_role(&r, &torch, specs, "Worker", only, only->replicas);
     } else {
         put_role(&r, &torch, specs, "Master", only, 1);

@@ -168,6 +168,7 @@ static bool sets(const struct role *role, const char *name)
 static void find_in_text(struct residue *x, const struct role *role, const char *text)
 {
     const struct converting *c = x->c;
+    bool torchrun = c->to->torchrun && role->slots > 1 && !role->own_slots;
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
     for (const char *at = text; (at = strchr(at, '$')); at++) {
@@ -175,6 +176,8 @@ static void find_in_text(struct residue *x, const struct role *role, const char 
         size_t n = strspn(name, letters);
 
         name = arena_strndup(x->a, name, n);
+        if (torchrun && strcmp(name, "LOCAL_RANK") == 0)
+            continue;
         if (n && gives(c->source->dialect, name) && !gives(c->to->id, name) && !sets(role, name))
             loss_add(x->ls, arena_printf(x->a, "roles.%s.variables.%s", role->name, name),
                      "the command takes it from its platform, and a %s is not given it", c->to->id);
