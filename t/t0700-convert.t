@@ -107,6 +107,26 @@ cp "$out" "$WORK/hello.yaml"
 run_job "$WORK/hello.yaml"
 is "$rc" 0 "a converted job runs"
 
+# A launcher of T9k only launches: a worker takes its ranks, so that there is room for all of them.
+cat >"$WORK/hosts.yaml" <<'END'
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: hosts}
+spec:
+  slotsPerWorker: 2
+  runLauncherAsWorker: true
+  mpiReplicaSpecs:
+    Launcher:
+      template: {spec: {containers: [{name: l, image: i, command: [mpirun, -np, "6", hostname]}]}}
+    Worker:
+      replicas: 2
+      template: {spec: {containers: [{name: w, image: i}]}}
+END
+run_muster convert --to t9k -O "$WORK/hosts-t9k.yaml" "$WORK/hosts.yaml"
+like "$(cat "$err")" '^lost: roles.launcher.hosts_ranks: .* 1 more worker$' "a launcher's ranks are moved"
+run_muster validate "$WORK/hosts-t9k.yaml"
+is "$(cat "$out" "$err")" "$WORK/hosts-t9k.yaml: accepted, t9k-mpi, launcher 1, worker 3 x 2 slots" "and nobody complains about -np"
+
 # A PyTorchJob's replicas are one process each: torchrun starts the others, and all meet as before.
 export PATH="$TOP/t/standins:$PATH" PYTHONPATH="$TOP/t/standins/python" PYTHONDONTWRITEBYTECODE=1
 cp "$TOP/examples/kubeflow/meet.py" "$WORK"

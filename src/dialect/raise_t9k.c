@@ -17,6 +17,14 @@ struct line {
     struct node *mca, *args, *program;
 };
 
+static const struct role *role_of_kind(const struct job_spec *spec, enum role_kind kind)
+{
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].kind == kind)
+            return &spec->roles[i];
+    return NULL;
+}
+
 static bool is_option(const char *word, const char *name)
 {
     return word[0] == '-' && strcmp(word + strspn(word, "-"), name) == 0;
@@ -132,11 +140,10 @@ static struct node *restart(struct raising *r, const struct role *role)
                     : r->spec->has_restart_budget ? r->spec->restart_budget
                                                   : 0;
 
-    if (!words[role->restart])
+    if (!words[role->restart] || limit <= 0) /* without a limit T9k starts nothing again */
         return NULL;
     make_put(r->a, map, "policy", make_text(r->a, words[role->restart]));
-    if (limit > 0)
-        make_put(r->a, map, "limit", make_int(r->a, limit));
+    make_put(r->a, map, "limit", make_int(r->a, limit));
     return map;
 }
 
@@ -171,6 +178,22 @@ static int place_of(const struct job_spec *job, const char *type)
     return -1;
 }
 
+/* A launcher that is a host of ranks only launches here. Workers take its ranks, so that mpirun's
+ * numbers stay right. */
+static int32_t workers_wanted(struct raising *r, const struct role *worker)
+{
+    const struct role *launcher = role_of_kind(r->spec, ROLE_LAUNCHER);
+    int32_t more;
+
+    if (!launcher->hosts_ranks)
+        return worker->replicas;
+    more = (launcher->slots + worker->slots - 1) / worker->slots;
+    loss_add(r->losses, arena_printf(r->a, "roles.%s.hosts_ranks", launcher->name),
+             "a launcher of T9k only launches: its ranks are those of %d more worker%s", more,
+             more == 1 ? "" : "s");
+    return worker->replicas + more;
+}
+
 static struct node *replica_spec(struct raising *r, const struct role *role, bool own_template)
 {
     const char *type = role->kind == ROLE_HOST ? "worker" : "launcher";
@@ -179,7 +202,9 @@ static struct node *replica_spec(struct raising *r, const struct role *role, boo
     struct node *item = make_map(r->a);
 
     make_put(r->a, item, "type", make_text(r->a, type));
-    make_put(r->a, item, "replicas", make_int(r->a, role->replicas));
+    make_put(
+        r->a, item, "replicas",
+        make_int(r->a, role->kind == ROLE_HOST ? workers_wanted(r, role) : role->replicas));
     make_put(r->a, item, "restartPolicy", restart(r, role));
     if (own_template)
         make_put(r->a, item, "template", raise_template(r, role, &wish));
@@ -283,14 +308,6 @@ static void put_policies(struct raising *r, struct node *spec)
         if (in->priority >= 0)
             make_put(r->a, t9k, "priority", make_int(r->a, in->priority));
     }
-}
-
-static const struct role *role_of_kind(const struct job_spec *spec, enum role_kind kind)
-{
-    for (size_t i = 0; i < spec->n_roles; i++)
-        if (spec->roles[i].kind == kind)
-            return &spec->roles[i];
-    return NULL;
 }
 
 const struct node *raise_t9k(struct arena *a, const struct job_spec *job, struct losses *losses)
