@@ -9,13 +9,13 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 
-/* Where the last LIMIT_TAIL_LINES lines of the text begin. */
+/* Where the last LIMIT_TAIL_LINES lines of the text begin, which does not end with a newline. */
 static size_t last_lines(const char *text, size_t n)
 {
     size_t lines = 0;
 
     while (n > 0) {
-        if (text[n - 1] == '\n' && ++lines > LIMIT_TAIL_LINES)
+        if (text[n - 1] == '\n' && ++lines == LIMIT_TAIL_LINES)
             return n;
         n--;
     }
