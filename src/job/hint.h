@@ -8,4 +8,7 @@
 /* Adds one clause without a full stop, or nothing. tail is NULL-terminated, or NULL. */
 void hint_for(const struct job *job, const char *const *tail, struct strbuf *out);
 
+/* missing.c: the clause for a program that was not there; false if that was not it. */
+bool hint_missing(const struct job *job, const char *const *tail, struct strbuf *out);
+
 #endif

@@ -29,11 +29,13 @@ static const char *init_program(const struct role *role, const char *name)
     return "its command";
 }
 
-static const char *program_of(const struct job *job, const struct cause *c)
+const char *verdict_program(const struct job *job, const struct cause *c)
 {
+    const char *of_ranks = job->plan->facts->program;
+
     /* a rank, or a launcher that was itself executed: then it is mpirun that could not */
     if (c->process < 0 || job->procs[c->process].end.exec_errno == 0)
-        return job->plan->spec->mpi ? job->plan->spec->mpi->program[0] : "its command";
+        return of_ranks ? of_ranks : "its command";
     const struct process *p = &job->plan->processes[c->process];
     const char *shell = p->shell_kind == SHELL_SH ? "/bin/sh" : "bash";
     if (*c->end.init)
@@ -48,7 +50,7 @@ static void add_exec(const struct job *job, const struct cause *c, struct strbuf
     strbuf_addstr(out, " could not ");
     if (is_exec) {
         strbuf_addstr(out, "execute ");
-        strbuf_add_escaped(out, program_of(job, c), strlen(program_of(job, c)));
+        strbuf_add_escaped(out, verdict_program(job, c), strlen(verdict_program(job, c)));
     } else {
         strbuf_addf(out, "be started (%s)", c->end.exec_what);
     }
@@ -64,14 +66,17 @@ static void add_oom(const struct cause *c, struct strbuf *out)
         strbuf_addf(out, ", peak %lld MiB", (long long)(c->end.memory_peak >> 20));
 }
 
-static void add_exit(const struct cause *c, struct strbuf *out)
+static void add_exit(const struct job *job, const struct cause *c, struct strbuf *out)
 {
+    /* Open MPI has errors of those numbers, one of them for a program that it does not find */
+    bool may_be_mpirun = c->process >= 0 && c->process == job->plan->launcher && c->rank < 0;
+
     strbuf_addf(out, " exited with code %d", c->end.code);
     if (c->end.code == 127)
         strbuf_addstr(out, " (a shell's word for: command not found)");
     else if (c->end.code == 126)
         strbuf_addstr(out, " (a shell's word for: command cannot be executed)");
-    else if (c->end.code > 128 && c->end.code <= 128 + SIGSYS)
+    else if (!may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
         strbuf_addf(out, " (a shell's word for: ended by %s)", signal_name(c->end.code - 128));
 }
 
@@ -123,7 +128,7 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
                     signal_words(c->end.signal ? c->end.signal : 9));
         break;
     default:
-        add_exit(c, out);
+        add_exit(job, c, out);
         break;
     }
 }

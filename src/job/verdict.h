@@ -8,6 +8,9 @@
 /* "rank 3 on worker-1 exited with code 7" - the cause alone, without what came of it. */
 void verdict_cause(const struct job *job, const struct cause *cause, struct strbuf *out);
 
+/* What could not be executed, of a cause that is that; secrets are not masked. */
+const char *verdict_program(const struct job *job, const struct cause *cause);
+
 /* "held: rank 3 …; its replicas are kept": of a job that has failed and not ended. */
 void verdict_held(const struct job *job, struct strbuf *out);
 

@@ -103,7 +103,8 @@ struct facts {
     bool mpi_home_ok;        /* mpi->home/bin/mpirun exists and was used */
     bool mpi_prefix_ok;      /* mpi->home/bin/orted (or prted) exists: --prefix may be passed */
     const bool *workdir_ok;  /* per role of the spec: its workdir is a directory here */
-    int program_errno; /* what the ranks run cannot be executed here: -ENOENT, -EACCES; 0 = it can */
+    const char *program; /* what the ranks run, by its first word; NULL: only a shell could tell */
+    int program_errno; /* that cannot be executed here: -ENOENT, -EACCES; 0 = it can */
     bool sshd_ok;      /* mpi->sshd_path exists */
     const char *sshd_found; /* nearest existing sshd, or NULL */
 

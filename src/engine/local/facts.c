@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "engine/local/machine.h"
+#include "spec/command.h"
 
 static bool is_dir(const char *path)
 {
@@ -198,19 +199,48 @@ static enum mpi_impl impl_of(const char *program)
     return impl_of_text(out.buf);
 }
 
+/* The program of an mpirun line that is composed, or that is all of the launcher's command. */
+static const char *rank_program(struct arena *a, const struct job_spec *spec)
+{
+    const struct role *launcher = spec_role(spec, "launcher");
+    const char *const text[] = {"sh", "-c", launcher ? launcher->shell : NULL, NULL};
+    const char *const *line = shell_plain(a, launcher && launcher->argv ? launcher->argv : text);
+    const char *home;
+    size_t n;
+
+    if (spec->mpi)
+        return spec->mpi->program[0];
+    n = launcher && line[0] && line != text ? mpirun_split(a, line, &home) : 0;
+    return n && !strchr(line[n], '$') ? line[n] : NULL;
+}
+
+/* Only in the replica is there what its volumes hold. */
+static bool is_mounted(const struct role *role, const char *path)
+{
+    for (size_t i = 0; i < role->n_mounts; i++) {
+        size_t n = strlen(role->mounts[i].path);
+
+        if (strncmp(path, role->mounts[i].path, n) == 0 && (path[n] == '/' || path[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* Can what the ranks run be executed where they would run it? Only asked when mpirun has failed
  * without starting a rank: options of mpirun may lead elsewhere. */
 static int find_program(struct arena *a, const struct job_spec *spec, const struct facts *f)
 {
-    const char *program = spec->mpi->program[0], *path = program;
+    const char *program = f->program, *path = program;
     const struct role *worker = &spec->roles[spec->n_roles - 1];
     const char *dir = f->workdir_ok[spec->n_roles - 1] ? worker->workdir : spec->dir;
 
+    if (!program || (f->python_link && strcmp(program, "python") == 0))
+        return 0;
     if (!strchr(program, '/'))
         return find_on_path(a, search_path(a, spec, f), program) ? 0 : -ENOENT;
     if (*program != '/')
         path = arena_printf(a, "%s/%s", dir, program);
-    if (is_program(path))
+    if (is_mounted(worker, path) || is_program(path))
         return 0;
     return access(path, F_OK) < 0 ? -errno : -EACCES;
 }
@@ -245,13 +275,14 @@ static void collect_mpi(struct arena *a, const struct job_spec *spec, struct fac
     f->mpi = f->mpirun ? impl_of(f->mpirun) : MPI_NOT_FOUND;
     if (f->mpi == MPI_HYDRA)
         f->mpirun = hydra_beside_its_proxy(a, f->mpirun);
+    f->program = rank_program(a, spec);
+    f->program_errno = find_program(a, spec, f);
     if (!mpi) /* the job's own commands call it */
         return;
     if (mpi->home) {
         const char *daemon = f->mpi == MPI_OPEN_MPI_5 ? "prted" : "orted";
         f->mpi_prefix_ok = is_program(arena_printf(a, "%s/bin/%s", mpi->home, daemon));
     }
-    f->program_errno = find_program(a, spec, f);
     f->sshd_ok = mpi->sshd_path && is_program(mpi->sshd_path);
     for (size_t i = 0; i < ARRAY_SIZE(sshds) && !f->sshd_found; i++)
         if (is_program(sshds[i]))

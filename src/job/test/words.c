@@ -52,6 +52,18 @@ static void test_lines(void)
     stage_free(&st);
 }
 
+/* What a process's directory and environment are made of. */
+static void set_facts(struct stage *st)
+{
+    static const char *const dirs[] = {"/d", "/d"}, *const caller_env[] = {"PATH=/bin", NULL};
+
+    st->plan.workdirs = dirs;
+    st->facts.scratch_dir = "/s";
+    st->facts.caller_dir = "/";
+    st->facts.user = "u";
+    st->facts.caller_env = caller_env;
+}
+
 static void test_sentences(void)
 {
     static const char *const program[] = {"./train-hunter2", NULL};
@@ -59,6 +71,7 @@ static void test_sentences(void)
     struct stage st;
 
     stage_cast(&st, "worker 1 0 0", "muster-v1");
+    set_facts(&st);
     st.spec.secret_texts = (const char *const[]){"hunter2", "127", "0", NULL};
     st.processes[0].argv = program;
     stage_begin(&st);
@@ -76,6 +89,7 @@ static void test_sentences(void)
     struct report_context ctx = {.engine = "local"};
     report_write(st.job, &ctx, &j);
     ok(strstr(report.buf, "hunter2") == NULL, "masked: the whole report");
+    has(report.buf, "; ./train-*** was looked for in /d", "masked: where it was looked for");
     stage_free(&st);
 }
 
@@ -89,16 +103,10 @@ static const struct env_entry env[] = {
 
 static void begin_failed(struct stage *st)
 {
-    static const char *const dirs[] = {"/"}, *const caller_env[] = {"PATH=/bin", NULL};
-
     stage_cast(st, "worker 1 0 0", "muster-v1");
     st->roles[0].env = env;
     st->roles[0].n_env = sizeof(env) / sizeof(env[0]);
-    st->plan.workdirs = dirs;
-    st->facts.scratch_dir = "/s";
-    st->facts.caller_dir = "/";
-    st->facts.user = "u";
-    st->facts.caller_env = caller_env;
+    set_facts(st);
     stage_begin(st);
     stage_play(st, "worker-0=1@2");
 }
@@ -250,12 +258,13 @@ static void test_where(void)
     stage_free(&st);
 }
 
-static void horovod_hint(const char *const *argv, const char *shell, const char *how,
+static void command_hint(const char *const *argv, const char *shell, const char *how,
                          const char *line, struct strbuf *out)
 {
     struct stage st;
 
     stage_cast(&st, "launcher 1 0 0", "azureml-preview");
+    set_facts(&st);
     st.processes[0].argv = argv;
     st.processes[0].shell = shell;
     stage_begin(&st);
@@ -279,21 +288,54 @@ static void test_horovodrun(void)
     static const char not_found[] = "bash: line 1: horovodrun: command not found";
     auto_strbuf struct strbuf hint = STRBUF_INIT;
 
-    horovod_hint(NULL, command, "launcher-0=127@2", not_found, &hint);
+    command_hint(NULL, command, "launcher-0=127@2", not_found, &hint);
     has(hint.buf, "horovodrun is not installed here; the same with mpirun: mpirun -np 16",
         "0.15: the line for mpirun");
     has(hint.buf, "--hostfile $AZUREML_MPI_HOSTFILE", "0.15: with its hosts");
     has(hint.buf, "-bind-to none -map-by slot", "0.15: with what horovodrun would have added");
     has(hint.buf, "python train.py", "0.15: and the program");
-    horovod_hint(argv, NULL, "launcher-0=!@2", NULL, &hint);
+    command_hint(argv, NULL, "launcher-0=!@2", NULL, &hint);
     has(hint.buf, "mpirun -np 4", "0.15: without a shell");
     has(hint.buf, "python 'train it.py'", "0.15: with its quotes");
-    horovod_hint(NULL, command, "launcher-0=1@2", not_found, &hint);
+    command_hint(NULL, command, "launcher-0=1@2", not_found, &hint);
     is_str(hint.buf, "", "0.15: another code is another matter");
-    horovod_hint(NULL, command, "launcher-0=127@2", "bash: line 1: cd: src: No such file", &hint);
+    command_hint(NULL, command, "launcher-0=127@2", "bash: line 1: cd: src: No such file", &hint);
     is_str(hint.buf, "", "0.15: so is another program");
-    horovod_hint(NULL, "sh run.sh", "launcher-0=127@2", not_found, &hint);
-    is_str(hint.buf, "", "0.15: a line that is not in the file cannot be said");
+    command_hint(NULL, "sh run.sh", "launcher-0=127@2", not_found, &hint);
+    is_str(hint.buf, "horovodrun is nowhere in PATH, /s/bin:/bin",
+           "0.15: a line that is not in the file cannot be said");
+}
+
+static void test_missing(void)
+{
+    static const struct {
+        const char *how, *line, *want, *name;
+    } rows[] = {
+        {"launcher-0=127@2", "bash: line 1: trian: command not found",
+         "trian is nowhere in PATH, /s/bin:/bin", "by bash"},
+        {"launcher-0=127@2", "/bin/sh: 1: ./trian: not found", "./trian was looked for in /d",
+         "by sh"},
+        {"launcher-0=127@2", "env: 'trian': No such file or directory",
+         "trian is nowhere in PATH, /s/bin:/bin", "by env"},
+        {"launcher-0=134@2", "Executable: ./trian", "./trian was looked for in /d", "by Open MPI"},
+        {"launcher-0=255@2",
+         "[proxy:0:0@h] HYDU_create_process (launch.c:73): execvp error on file trian (No such "
+         "file or directory)",
+         "trian is nowhere in PATH, /s/bin:/bin", "by Hydra"},
+        {"launcher-0=255@2", "[proxy:0:0@h] execvp error on file trian (Permission denied)", "",
+         "unless it is another error"},
+        {"launcher-0=127@2", "bash: line 1: /opt/trian: No such file or directory", "",
+         "a path says where it is itself"},
+        {"launcher-0=1@2", "cat: data: No such file or directory", "", "another code"},
+        {"launcher-0=127@2", ": not found", "", "no name"},
+        {"launcher-0=127@2", "", "", "no words"},
+    };
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_hint(NULL, "x", rows[i].how, rows[i].line, &hint);
+        is_str(hint.buf, rows[i].want, "missing: %s", rows[i].name);
+    }
 }
 
 int main(void)
@@ -305,5 +347,6 @@ int main(void)
     test_image_and_signal();
     test_where();
     test_horovodrun();
+    test_missing();
     return tap_done();
 }
