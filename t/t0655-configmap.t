@@ -1,5 +1,6 @@
 #!/bin/sh
-# A ConfigMap in the job's own file is there when the job runs, as it is after kubectl apply -f.
+# A ConfigMap or Secret in the job's own file is there when the job runs, as it is after kubectl apply -f; and
+# the items of a List are documents, as kubectl get -o yaml writes them.
 . "${0%/*}/lib.sh"
 
 cd "$WORK" || exit 1
@@ -67,4 +68,70 @@ sed 's/number}}/nobody}}/' job.yaml >bad.yaml
 run_job bad.yaml
 is "$rc" 125 "a key that it does not have is missed"
 like "$(cat "$err")" "the config map words, key nobody is not given" "by name"
+
+# --- Secrets, in a List ---------------------------------------------------------------------------
+
+cat >list.yaml <<'EOF2'
+apiVersion: v1
+kind: List
+metadata: {resourceVersion: ""}
+items:
+- apiVersion: v1
+  kind: Secret
+  metadata: {name: keys}
+  data: {token: c2VzYW1lLW9wZW4=, both: b2xk}
+  stringData: {both: hunter-two}
+- apiVersion: kubeflow.org/v1
+  kind: PyTorchJob
+  metadata: {name: told, uid: 1-2-3}
+  spec:
+    runPolicy: {managedBy: kueue.x-k8s.io/multikueue, backoffLimit: 0}
+    pytorchReplicaSpecs:
+      Master:
+        template:
+          spec:
+            containers:
+              - name: pytorch
+                image: i
+                command: [sh, -c, 'test "$TOKEN $P_both $(cat /etc/k/token)" = "sesame-open hunter-two sesame-open" && echo "$TOKEN"; exit 3']
+                env:
+                  - {name: TOKEN, valueFrom: {secretKeyRef: {name: keys, key: token}}}
+                envFrom: [{prefix: P_, secretRef: {name: keys}}]
+                volumeMounts: [{name: k, mountPath: /etc/k}]
+            volumes: [{name: k, secret: {secretName: keys}}]
+EOF2
+run_muster validate list.yaml
+is "$rc" 0 "a List of a Secret and a job is accepted"
+like "$(cat "$err")" 'list.yaml:6:9: note.N0306.: the Secret keys is not a job; its values are here' "the Secret is named"
+like "$(cat "$err")" 'list.yaml:14:17: note.N0301.: .managedBy. hands the job to Kueue' "positions are those of the file"
+unlike "$(cat "$err")" 'c2VzYW1\|stringData\|hunter' "and its lines are not shown"
+run_muster validate --set spec.runPolicy.backoffLimit=-1 list.yaml
+like "$(cat "$err")" 'list.yaml:14:69: error' "--set takes the job's own path"
+
+run_job --isolate names list.yaml
+is "$(grep -c sesame "$out") $rc" "1 3" "the job has the values"
+unlike "$(cat "$err" "$REPORT")" 'sesame\|hunter' "and nobody else: not the verdict, nor the report"
+run_muster explain -o json list.yaml
+unlike "$(cat "$out" "$err")" 'sesame\|hunter\|c2VzYW1' "nor explain"
+run_muster convert --to muster list.yaml
+unlike "$(cat "$out" "$err")" 'sesame\|hunter\|c2VzYW1' "nor convert"
+like "$(cat "$err")" '^lost: documents.Secret: ' "which says that"
+unlike "$(cat "$err")" 'items' "and paths of the job, not of the List"
+sed 's/^    runPolicy/   runPolicy/; s/stringData: {both: hunter-two}/stringData: {both: hunter-two/' list.yaml >broken.yaml
+run_muster validate broken.yaml
+is "$rc" 2 "a broken List is refused"
+unlike "$(cat "$out" "$err")" 'hunter\|c2VzYW1' "without a secret"
+
+mkdir -p secrets/keys && printf 'x' >secrets/keys/token && chmod -R go= secrets
+run_job --secrets secrets --isolate names list.yaml
+is "$(grep -c sesame "$out")" 0 "a directory that has the secret comes first"
+printf 'apiVersion: v1\nkind: List\nitems: []\n' >empty.yaml
+run_muster validate empty.yaml
+like "$(cat "$err")" 'empty.yaml:2:7: error.E0110.: a v1 List is not a job' "a List without items is no job"
+{
+    printf 'apiVersion: v1\nkind: List\nitems:\n'
+    for i in $(seq 65); do echo '- {apiVersion: v1, kind: Service}'; done
+} >long.yaml
+run_muster validate long.yaml
+like "$(cat "$err")" 'error.E0005.: there are more than 64 documents' "one with too many is refused"
 done_testing

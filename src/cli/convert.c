@@ -7,6 +7,7 @@
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
 #include "cli/tell.h"
+#include "dialect/beside.h"
 #include "dialect/convert.h"
 #include "doc/yaml_write.h"
 
@@ -84,6 +85,12 @@ static int convert_job(struct convert *x, struct arena *a, const struct job_spec
 static void keep_document(struct convert *x, struct arena *a, const struct node *root)
 {
     const struct node *kind = node_get(root, "kind");
+
+    if (beside_is_secret(root)) {
+        tell_loss(x, "documents.Secret",
+                  "its values are not written anew: keep it in a file of its own");
+        return;
+    }
 
     bool values = kind && kind->type == NODE_STRING && strcmp(kind->text, "ConfigMap") == 0;
 

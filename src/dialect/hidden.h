@@ -5,7 +5,8 @@
 #include "doc/diag.h"
 
 /* A broken document is never lowered, so that no dialect can tell which of its lines hold a secret.
- * Goes by the text: what follows a key `secrets` or `auth` is not shown with a finding. */
+ * Goes by the text: what follows a key `secrets` or `auth` is not shown with a finding, and where it
+ * names a Secret of Kubernetes, what follows `data` and `stringData`. */
 void hide_secret_lines(const struct doc *doc, bool json, struct diags *ds);
 
 #endif

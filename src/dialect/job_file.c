@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "dialect/beside.h"
 #include "dialect/hidden.h"
 #include "dialect/registry.h"
 #include "doc/edit.h"
@@ -41,67 +42,14 @@ static void tell_unsupported(struct job_file *jf, const struct sighting *s)
             s->id ? " yet" : "");
 }
 
-/* --- ConfigMaps beside a job ---------------------------------------------------------------- */
-
-static bool is_text(const struct node *map, const char *key, const char *text)
-{
-    const struct node *node = node_get(map, key);
-
-    return node && node->type == NODE_STRING && strcmp(node->text, text) == 0;
-}
-
-/* The values of a document that is a ConfigMap, and its name; NULL if it is none. */
-static const struct node *config_data(const struct node *root, const char **ret_name)
-{
-    const struct node *meta = node_get(root, "metadata"), *data = node_get(root, "data");
-    const struct node *name = meta ? node_get(meta, "name") : NULL;
-
-    if (!is_text(root, "apiVersion", "v1") || !is_text(root, "kind", "ConfigMap") || !data ||
-        data->type != NODE_MAP || !name || name->type != NODE_STRING)
-        return NULL;
-    *ret_name = name->text;
-    return data;
-}
-
-/* A ConfigMap that is applied with the job is there when it runs. */
-static void hand_out_config(struct arena *a, struct job_file *jf)
-{
-    struct config_value *all;
-    size_t n = 0, cap = 0;
-    const char *name;
-
-    for (size_t i = 0; i < jf->doc.n_roots; i++) {
-        const struct node *data = config_data(jf->doc.roots[i], &name);
-        cap += data ? data->n : 0;
-    }
-    all = ARENA_ARRAY(a, struct config_value, cap + 1);
-    for (size_t i = 0; i < jf->doc.n_roots; i++) {
-        const struct node *data = config_data(jf->doc.roots[i], &name);
-
-        for (size_t k = 0; data && k < data->n; k++) {
-            const struct node *value = data->pairs[k].value;
-            if (value->type == NODE_STRING)
-                all[n++] = (struct config_value){.map = name,
-                                                 .key = data->pairs[k].key->text,
-                                                 .text = value->text,
-                                                 .len = value->len};
-        }
-    }
-    for (size_t i = 0; i < jf->n_jobs; i++) {
-        jf->jobs[i]->config = all;
-        jf->jobs[i]->n_config = n;
-    }
-}
-
 static void tell_notjob(struct job_file *jf, const struct sighting *s, bool among_jobs,
                         const struct node *document)
 {
     const struct node *root = s->at;
-    const char *name;
+    const char *values = beside_words(jf->diags.arena, document);
 
-    if (among_jobs && config_data(document, &name))
-        diag_at(&jf->diags, root, "N0306", NULL,
-                "the ConfigMap %s is not a job; its values are here", name);
+    if (among_jobs && values)
+        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; its values are here", values);
     else if (among_jobs)
         diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
                 s->words ? s->words : "this document");
@@ -237,6 +185,40 @@ static void read_documents(struct arena *a, const struct read_options *opts, str
         diag_pos(&jf->diags, (struct pos){1, 1}, "", "E0110", NULL, "the file is empty");
 }
 
+/* The items of a document that kubectl calls a List; NULL if it is none, or has none. */
+static const struct node *list_items(const struct node *root)
+{
+    const struct node *version = node_get(root, "apiVersion"), *kind = node_get(root, "kind");
+    const struct node *items = node_get(root, "items");
+
+    if (!version || !kind || !items || version->type != NODE_STRING || kind->type != NODE_STRING ||
+        strcmp(version->text, "v1") != 0 || strcmp(kind->text, "List") != 0)
+        return NULL;
+    return items->type == NODE_SEQ && items->n ? items : NULL;
+}
+
+/* Items of a List are documents, as if `---` stood between them. */
+static void unfold_lists(struct arena *a, struct job_file *jf)
+{
+    const struct node **roots = ARENA_ARRAY(a, const struct node *, LIMIT_DOCUMENTS);
+    size_t n = 0;
+
+    for (size_t i = 0; i < jf->doc.n_roots; i++) {
+        const struct node *items = list_items(jf->doc.roots[i]);
+
+        for (size_t k = 0; k < (items ? items->n : 1); k++) {
+            if (n == LIMIT_DOCUMENTS) {
+                diag_at(&jf->diags, jf->doc.roots[i], "E0005", NULL,
+                        "there are more than %d documents in the file", LIMIT_DOCUMENTS);
+                return;
+            }
+            roots[n++] = items ? items->items[k] : jf->doc.roots[i];
+        }
+    }
+    jf->doc.roots = roots;
+    jf->doc.n_roots = n;
+}
+
 static void read_tree(struct arena *a, const char *path, const struct strbuf *text,
                       struct job_file *jf)
 {
@@ -248,6 +230,7 @@ static void read_tree(struct arena *a, const char *path, const struct strbuf *te
         yaml_read(a, path, text->buf, text->len, &jf->diags, &jf->doc);
     if (jf->doc.broken)
         hide_secret_lines(&jf->doc, json, &jf->diags);
+    unfold_lists(a, jf);
 }
 
 int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
@@ -277,7 +260,7 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
         ret->verdict = VERDICT_REJECT;
     if (ret->verdict != VERDICT_ACCEPT)
         ret->n_jobs = 0;
-    hand_out_config(a, ret);
+    beside_hand_out(a, ret);
     dir = directory_of(a, path);
     for (size_t i = 0; i < ret->n_jobs; i++)
         ret->jobs[i]->dir = dir;

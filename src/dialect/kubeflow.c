@@ -136,10 +136,15 @@ static void lower_manager(const struct binder *b, const struct kubeflow_run_poli
                           const char *manager)
 {
     const char *const words[] = {manager, "kueue.x-k8s.io/multikueue"};
+    const struct node *at = node_get(p->at, "managedBy");
 
-    if (p->managed_by)
-        bind_word(b, node_get(p->at, "managedBy"), "managedBy", p->managed_by, words,
-                  ARRAY_SIZE(words));
+    if (!p->managed_by)
+        return;
+    bind_word(b, at, "managedBy", p->managed_by, words, ARRAY_SIZE(words));
+    if (strcmp(p->managed_by, words[1]) == 0)
+        diag_at(b->ds, node_label(at), "N0301", NULL,
+                "`managedBy` hands the job to Kueue, for another cluster; here it is run all the "
+                "same");
 }
 
 static void lower_policy(const struct binder *b, const struct kubeflow_run_policy *p,

@@ -36,11 +36,22 @@ static bool is_carried(const struct residue *x, const char *path)
                 strcmp(path, ".spec.ssh.sshAuthMountPath") == 0))
         return true;
     return strstr(path, ".template.") ||
-           (kubeflow && strncmp(path, ".spec.runPolicy.schedulingPolicy", 32) == 0);
+           (kubeflow && (strncmp(path, ".spec.runPolicy.schedulingPolicy", 32) == 0 ||
+                         strcmp(path, ".spec.runPolicy.managedBy") == 0));
+}
+
+/* Of a job in a List, from the job on. */
+static const char *in_job(const struct residue *x, const char *path)
+{
+    const char *base = x->c->source->root_at ? node_path(x->a, x->c->source->root_at) : "";
+    size_t n = strlen(base);
+
+    return strncmp(path, base, n) == 0 && path[n] == '.' ? path + n : path;
 }
 
 static void add(struct residue *x, const char *path, const char *text)
 {
+    path = in_job(x, path);
     if (!is_carried(x, path))
         loss_add(x->ls, path, "%s", text);
 }
@@ -112,7 +123,7 @@ static void find_notes(struct residue *x)
         for (size_t k = 0; k < ARRAY_SIZE(codes); k++)
             found = found || strcmp(codes[k], d->code) == 0;
         for (size_t k = 0; k < ARRAY_SIZE(held); k++)
-            found = found && strncmp(d->path, held[k], strlen(held[k])) != 0;
+            found = found && strncmp(in_job(x, d->path), held[k], strlen(held[k])) != 0;
         if (found)
             add(x, d->path, "has no counterpart");
     }

@@ -251,10 +251,11 @@ struct elastic_spec {
     const struct node *at;
 };
 
-/* One value of a ConfigMap that stands beside the job in its file. */
+/* One value of a ConfigMap or Secret that stands beside the job in its file. */
 struct config_value {
-    const char *map, *key, *text;
+    const char *map, *key, *text; /* map: the object's name */
     size_t len;
+    bool secret;
 };
 
 /* What of an ended job's replicas is cleared away on a cluster. */
@@ -312,7 +313,7 @@ struct job_spec {
     int32_t priority;           /* -1 = not said */
     const char *container;      /* name of the training container, for the dialect's status */
     const struct node *name_at; /* for messages, or NULL */
-    const struct config_value *config; /* what the file itself gives for config maps */
+    const struct config_value *config; /* what the file itself gives for config maps and secrets */
     size_t n_config;
     const struct node *root_at; /* the whole document, for raising it again; NULL: none */
 };

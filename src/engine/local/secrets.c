@@ -180,11 +180,13 @@ static int read_value(struct collection *c, const struct store *st, int object_f
 
 static void add_from_file(struct collection *c, const struct config_value *v)
 {
-    if (is_known(c, ENV_CONFIG_MAP, v->map, v->key))
+    enum env_source source = v->secret ? ENV_SECRET : ENV_CONFIG_MAP;
+
+    if (is_known(c, source, v->map, v->key))
         return;
     GROW(c->v, c->n, c->cap);
     c->v[c->n++] = (struct secret_value){
-        .source = ENV_CONFIG_MAP,
+        .source = source,
         .name = v->map,
         .key = v->key,
         .value = v->text,
@@ -198,9 +200,9 @@ static bool find_in_file(struct collection *c, const struct env_entry *entry, co
 {
     bool any = false;
 
-    for (size_t i = 0; i < c->spec->n_config && entry->source == ENV_CONFIG_MAP; i++) {
+    for (size_t i = 0; i < c->spec->n_config; i++) {
         const struct config_value *v = &c->spec->config[i];
-        if (!is_plain_name(v->key) || strcmp(v->map, entry->ref_name) != 0 ||
+        if (v->secret != (entry->source == ENV_SECRET) || !is_plain_name(v->key) || strcmp(v->map, entry->ref_name) != 0 ||
             (key && strcmp(v->key, key) != 0) || (!c->for_volume && memchr(v->text, '\0', v->len)))
             continue;
         add_from_file(c, v);

@@ -1,0 +1,38 @@
+/* base64.c - see base64.h. */
+#include "base/base64.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+static int digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+int base64_decode(const char *text, size_t len, char *out, size_t *ret_len)
+{
+    uint32_t bits = 0;
+    size_t n = 0, digits = 0, padding = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n' || text[i] == '\r')
+            continue;
+        if (text[i] == '=') {
+            padding++;
+            continue;
+        }
+        if (padding || digit(text[i]) < 0)
+            return -EINVAL;
+        bits = bits << 6 | (uint32_t)digit(text[i]);
+        if (++digits % 4 != 1) /* every digit but a group's first completes a byte */
+            out[n++] = (char)(bits >> (6 - 2 * ((digits - 1) % 4)));
+    }
+    if (padding > 2 || digits % 4 == 1 || (digits + padding) % 4)
+        return -EINVAL;
+    *ret_len = n;
+    return 0;
+}
