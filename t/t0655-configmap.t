@@ -19,6 +19,7 @@ metadata: {name: told}
 spec:
   pytorchReplicaSpecs:
     Master:
+      restartPolicy: Never
       template:
         spec:
           containers:
