@@ -56,6 +56,7 @@ run_muster help W0107
 like "$(cat "$err")" 'did you mean E0107' "another letter is nearer than another number"
 run_muster help E9999
 is "$rc" 2 "also one that is far from all"
+like "$(cat "$err")" 'no diagnostic "E9999": muster-errors.7. lists them' "and no other is suggested"
 run_muster help E99999999999999999999
 is "$rc" 2 "or that is no number"
 run_muster --help

@@ -53,11 +53,13 @@ static int64_t code_number(const char *word)
     return n;
 }
 
-/* The code that is meant or, if there is none, the nearest: another number counts more than another letter. */
+/* The code that is meant or, if there is none, the nearest: another number counts more than another letter.
+ * NULL: none is near. */
 static const struct error_text *nearest_code(const char *word, int64_t number, bool *ret_exact)
 {
-    const struct error_text *best = error_texts;
-    int64_t least = INT64_MAX;
+    enum { NEAR = 2 * 10 };
+    const struct error_text *best = NULL;
+    int64_t least = NEAR;
 
     for (const struct error_text *t = error_texts; t->code; t++) {
         int64_t apart = code_number(t->code) - number;
@@ -78,6 +80,9 @@ static int help_code(const struct verb *verb, const char *word, int64_t number)
     bool exact;
     const struct error_text *t = nearest_code(word, number, &exact);
 
+    if (!t)
+        return usage_error(verb, "there is no diagnostic \"%.20s\": muster-errors(7) lists them",
+                           word);
     if (!exact)
         return usage_error(verb, "there is no diagnostic \"%.20s\", did you mean %s (%s)?", word,
                            t->code, t->meaning);

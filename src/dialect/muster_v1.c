@@ -343,6 +343,29 @@ static void note_unused(const struct binder *b, const struct mv1_job *in)
     }
 }
 
+/* What only one framework's processes are told, in a job that has none of these. */
+static void check_unheard(const struct binder *b, const struct mv1_job *in,
+                          const struct job_spec *out)
+{
+    const struct elastic_spec *e = out->elastic;
+    bool torchrun = false;
+
+    for (size_t i = 0; i < out->n_roles; i++)
+        torchrun = torchrun || out->roles[i].own_slots;
+    if (e && (out->framework != FRAMEWORK_PYTORCH || !torchrun))
+        diag_at(b->ds, node_key(in->at, "elastic"), "W0603",
+                "it is for `framework: pytorch` and a role with `ownSlots: true`, whose command is "
+                "torchrun",
+                "`elastic` has no effect: no command of this job is told of a rendezvous");
+    if (e && e->max_replicas >= 0 && e->min_replicas > e->max_replicas)
+        diag_at(b->ds, node_get(e->at, "minReplicas"), "E0341", NULL,
+                "`minReplicas` is %d, above `maxReplicas`, which is %d", e->min_replicas,
+                e->max_replicas);
+    if (in->sparse_cluster && out->framework != FRAMEWORK_TENSORFLOW)
+        diag_at(b->ds, node_key(in->at, "sparseCluster"), "W0603", "it is for TensorFlow",
+                "`sparseCluster` has no effect: this job has no TF_CONFIG");
+}
+
 static bool detect(const struct node *root)
 {
     const struct node *version = node_get(root, "apiVersion");
@@ -384,6 +407,7 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
     lower_policies(&b, in, out);
     lower_platforms(&b, in, out);
     note_unused(&b, in);
+    check_unheard(&b, in, out);
     if (out->framework == FRAMEWORK_MPI)
         mpirun_check(&b, out, in->mpi ? node_get(in->mpi->at, "args") : NULL,
                      "raise `slots`, or add replicas");

@@ -218,7 +218,7 @@ static void test_whole(void)
     struct lowered l;
 
     lower(&l, whole);
-    is_str(finding_lines(&l), "N0301@15 N0301@16 N0301@18 N0301@19 N0305@39 N0301@45",
+    is_str(finding_lines(&l), "N0301@15 N0301@16 N0301@18 N0301@19 W0603@20 N0305@39 N0301@45",
            "all of the model can be said");
     if (!l.spec)
         return;
@@ -293,6 +293,13 @@ static const struct fault {
     {HEAD "framework: mpi\nroles:\n  launcher: {replicas: 2, command: x}\n  b: {}\n", "E0203@5"},
     {HEAD "framework: mpi\nroles:\n  launcher: {command: x}\n  l: {kind: launcher}\n", "E0604@6"},
     {HEAD "framework: tensorflow\nroles: {ps: {command: x}, worker: {command: x}}\n", "W0601@4"},
+    {HEAD ROLE "elastic: {}\n", "W0603@6"},
+    {HEAD ROLE "framework: pytorch\nelastic: {}\n", "W0603@7"},
+    {HEAD ROLE "    ownSlots: true\nelastic: {}\n", "W0603@7"},
+    {HEAD ROLE "    ownSlots: true\nframework: pytorch\nelastic: {}\n", ""},
+    {HEAD ROLE "    ownSlots: true\nframework: pytorch\nelastic: {minReplicas: 2, maxReplicas: 1}\n",
+     "E0341@8"},
+    {HEAD ROLE "sparseCluster: true\n", "W0603@6"},
 };
 
 static void test_faults(void)
