@@ -2,7 +2,6 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,18 +120,30 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
     return copy;
 }
 
+/* Most of what is made is short: only what is not is formatted twice. */
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+    char near[256];
+    va_list again;
+
+    va_copy(again, ap);
+    int n = vsnprintf(near, sizeof(near), fmt, ap);
+    char *s = arena_alloc(a, n > 0 ? (size_t)n + 1 : 1);
+
+    if (n >= (int)sizeof(near))
+        (void)vsnprintf(s, (size_t)n + 1, fmt, again);
+    else if (n > 0)
+        memcpy(s, near, (size_t)n);
+    va_end(again);
+    return s;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
-    auto_free char *s = NULL;
     va_list ap;
-    int n;
 
     va_start(ap, fmt);
-    n = vasprintf(&s, fmt, ap);
+    char *s = arena_vprintf(a, fmt, ap);
     va_end(ap);
-    if (n < 0) {
-        s = NULL;
-        return arena_strdup(a, "");
-    }
-    return arena_strndup(a, s, (size_t)n);
+    return s;
 }

@@ -13,11 +13,15 @@
 
 static void newline(struct json *j)
 {
+    static const char spaces[] = "\n                "; /* as deep as most documents are */
+    const size_t most = sizeof(spaces) - 1;
+    size_t n = 1 + 2 * (size_t)j->depth;
+
     if (!j->pretty)
         return;
-    strbuf_addch(j->out, '\n');
-    for (int i = 0; i < j->depth; i++)
-        strbuf_addstr(j->out, "  ");
+    strbuf_add(j->out, spaces, n < most ? n : most);
+    for (; n > most; n -= 2)
+        strbuf_add(j->out, "  ", 2);
 }
 
 /* What stands between this item and what came before it. */
@@ -86,12 +90,27 @@ static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t l
     }
 }
 
+/* How many bytes from s on stand for themselves: nearly all there are, so they go in one piece. */
+static size_t plain(const char *s, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
+        i++;
+    return i;
+}
+
 static void add_string(struct strbuf *out, const char *s, size_t n)
 {
     strbuf_addch(out, '"');
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c;
 
+        len = plain(s + i, n - i);
+        if (len) {
+            strbuf_add(out, s + i, len);
+            continue;
+        }
         len = utf8_decode(s + i, n - i, &c);
         if (len) {
             add_char(out, c, s + i, len);

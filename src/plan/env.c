@@ -71,13 +71,11 @@ void env_put(struct env_set *set, const char *name, const char *value, enum orig
 
 void env_putf(struct env_set *set, enum origin origin, const char *name, const char *fmt, ...)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
     va_list ap;
 
     va_start(ap, fmt);
-    strbuf_vaddf(&sb, fmt, ap);
+    env_put(set, name, arena_vprintf(set->arena, fmt, ap), origin, NULL);
     va_end(ap);
-    env_put(set, name, arena_strndup(set->arena, sb.buf, sb.len), origin, NULL);
 }
 
 /* --- defaults ----------------------------------------------------------------------------------- */

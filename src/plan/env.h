@@ -24,6 +24,9 @@ void env_putf(struct env_set *set, enum origin origin, const char *name, const c
     __attribute__((format(printf, 4, 5)));
 const struct env_value *env_get(const struct env_set *set, const char *name); /* or NULL */
 
+/* The caller's variables that reach every process: the same for all of a plan. */
+size_t env_passed_on(struct arena *a, const struct facts *facts, const struct env_value **ret);
+
 /* The caller's value, or NULL; with --clean-env there are none beyond the few that stay. */
 const char *caller_getenv(struct arena *a, const struct facts *facts, const char *name);
 

@@ -24,8 +24,6 @@ static const struct passed_on {
     {"NO_PROXY", false},    {"no_proxy", false},
 };
 
-/* Asked for every variable of the caller and every process of the job: no pattern matching where
- * comparing will do. */
 static bool is_passed_on(struct arena *a, const struct facts *facts, const char *name, size_t n)
 {
     for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++) {
@@ -50,20 +48,30 @@ const char *caller_getenv(struct arena *a, const struct facts *facts, const char
     size_t n = strlen(name);
 
     for (const char *const *e = facts->caller_env; *e; e++)
-        if (!strncmp(*e, name, n) && (*e)[n] == '=')
+        if (**e == *name && !strncmp(*e, name, n) && (*e)[n] == '=')
             return !facts->clean_env || is_passed_on(a, facts, name, n) ? *e + n + 1 : NULL;
     return NULL;
+}
+
+size_t env_passed_on(struct arena *a, const struct facts *facts, const struct env_value **ret)
+{
+    struct env_set set = {.arena = a};
+
+    for (const char *const *e = facts->caller_env; e && *e; e++) {
+        size_t n = strcspn(*e, "=");
+
+        if (n && (*e)[n] && is_passed_on(a, facts, *e, n))
+            env_put(&set, arena_strndup(a, *e, n), *e + n + 1, ORIGIN_CALLER, NULL);
+    }
+    *ret = set.v;
+    return set.n;
 }
 
 void env_caller(struct env_set *set, const struct plan *plan, const struct process *process)
 {
     (void)process;
-    for (const char *const *e = plan->facts->caller_env; *e; e++) {
-        size_t n = strcspn(*e, "=");
-
-        if (n && (*e)[n] && is_passed_on(set->arena, plan->facts, *e, n))
-            env_put(set, arena_strndup(set->arena, *e, n), *e + n + 1, ORIGIN_CALLER, NULL);
-    }
+    for (size_t i = 0; i < plan->n_passed_on; i++)
+        env_put(set, plan->passed_on[i].name, plan->passed_on[i].value, ORIGIN_CALLER, NULL);
 }
 
 /* GPUs are shared out in the order of replicas. Pretended ones are only counted. */

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "doc/json.h"
 #include "plan/command.h"
+#include "plan/env.h"
 #include "plan/mode.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
@@ -495,6 +496,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         .world = spec->file && !spec->ranks ? -1 : (int32_t)n_processes,
         .workdirs = workdirs_of(a, spec, facts),
     };
+    plan->n_passed_on = env_passed_on(a, facts, &plan->passed_on);
     r = add_roles(&b, true, e);
     if (r >= 0)
         r = add_roles(&b, false, e);
