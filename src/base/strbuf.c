@@ -37,7 +37,8 @@ void strbuf_add(struct strbuf *sb, const void *data, size_t n)
 {
     if (!n)
         return;
-    strbuf_reserve(sb, n);
+    if (n >= sb->cap - sb->len) /* most of the time there is room */
+        strbuf_reserve(sb, n);
     memcpy(sb->buf + sb->len, data, n);
     sb->len += n;
     sb->buf[sb->len] = '\0';
@@ -50,7 +51,10 @@ void strbuf_addstr(struct strbuf *sb, const char *s)
 
 void strbuf_addch(struct strbuf *sb, char c)
 {
-    strbuf_add(sb, &c, 1);
+    if (sb->cap - sb->len < 2)
+        strbuf_reserve(sb, 1);
+    sb->buf[sb->len++] = c;
+    sb->buf[sb->len] = '\0';
 }
 
 void strbuf_vaddf(struct strbuf *sb, const char *fmt, va_list ap)
