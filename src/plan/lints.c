@@ -341,14 +341,12 @@ static void lint_interfaces(struct command *c)
     }
 }
 
-/* --- backends ----------------------------------------------------------------------------------- */
+/* --- what needs GPUs ---------------------------------------------------------------------------- */
 
 static void lint_backends(struct command *c)
 {
     static const char *const options[] = {"--dist-backend", "--dist_backend", "--backend"};
 
-    if (c->plan->facts->gpus > 0 && !c->plan->facts->gpus_pretended)
-        return;
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < ARRAY_SIZE(options); k++) {
             const char *backend = value_of(c, i, options[k], true);
@@ -360,6 +358,24 @@ static void lint_backends(struct command *c)
                     "gloo works without",
                     c->role->name);
         }
+}
+
+/* Without CUDA it can be installed, and refuses to train. */
+static void lint_apex(struct command *c)
+{
+    if (strcasestr(c->text, "NVIDIA/apex"))
+        note_add(c->ns, SEV_WARNING,
+                 "%s installs Apex, which needs GPUs and this machine has none: a script that uses "
+                 "it cannot train here",
+                 c->role->name);
+}
+
+static void lint_gpus(struct command *c)
+{
+    if (c->plan->facts->gpus > 0 && !c->plan->facts->gpus_pretended)
+        return;
+    lint_backends(c);
+    lint_apex(c);
 }
 
 /* --- horovodrun --------------------------------------------------------------------------------- */
@@ -408,7 +424,7 @@ static void lint_secrets(struct command *c)
 void lints_collect(struct notes *ns, const struct plan *plan)
 {
     static void (*const lints[])(struct command * c) = {
-        lint_variables, lint_ports, lint_interfaces, lint_backends, lint_horovodrun, lint_secrets};
+        lint_variables, lint_ports, lint_interfaces, lint_gpus, lint_horovodrun, lint_secrets};
 
     for (size_t i = 0; i < plan->spec->n_roles; i++) {
         struct command c = {.ns = ns, .plan = plan, .role = &plan->spec->roles[i]};

@@ -5,7 +5,8 @@ usage: check_env.py EXPLAIN PLAN WEIGHTS-DIR
 
 EXPLAIN is what `explain -o json` printed before the run, PLAN what the run recorded; they may differ in
 what is new in every run: its id and its ports. Each process left its environment in WEIGHTS-DIR/*.env. A
-launcher in between, torchrun or mpirun, adds variables and changes those that are its own.
+launcher in between, torchrun or mpirun, adds variables and changes those that are its own; a job's command
+may begin with lines that export some.
 """
 import glob
 import json
@@ -67,15 +68,16 @@ files = glob.glob(f"{directory}/*.env")
 for path in files:
     with open(path, encoding="utf-8") as file:
         env = json.load(file)
-    mine = [p["env"] for p in planned if p["role"] == env["MUSTER_ROLE"] and p["index"] == int(env["MUSTER_INDEX"])]
+    mine = [p for p in planned if p["role"] == env["MUSTER_ROLE"] and p["index"] == int(env["MUSTER_INDEX"])]
     if len(mine) > 1:
-        mine = [e for e in mine if e.get("RANK", e.get("TF_CONFIG")) == env.get("RANK", env.get("TF_CONFIG"))]
+        mine = [p for p in mine if p["env"].get("RANK", p["env"].get("TF_CONFIG")) == env.get("RANK", env.get("TF_CONFIG"))]
     if len(mine) != 1:
         sys.exit(f"{path}: {len(mine)} processes of the plan are that one")
+    plan = mine[0]["env"] | dict(re.findall(r"^export (\w+)=(\S*)$", mine[0]["shell"] or "", re.M))
     names, pattern = by_launcher(env)
     launched = bool(names)
-    for name in sorted((set(env) | set(mine[0])) - OF_SHELLS - names):
-        a, b = env.get(name), mine[0].get(name)
+    for name in sorted((set(env) | set(plan)) - OF_SHELLS - names):
+        a, b = env.get(name), plan.get(name)
         if a not in (b, handed_on.get(name, b)) and not (b is None and launched) and not pattern.match(name):
             differ(path, name, a, b)
 if wrong or not files:

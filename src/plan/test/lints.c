@@ -226,7 +226,7 @@ static void test_devices(void)
     arena_free(s.arena);
 }
 
-static void test_backends(void)
+static void test_gpus(void)
 {
     static const char said[] = "warning: worker asks for the backend nccl";
     struct seed s;
@@ -241,11 +241,16 @@ static void test_backends(void)
     seed_openpai(&s, 1, "python train.py --backend=gloo");
     lacks(seed_notes(&s), said, "1.14: gloo is fine");
     arena_free(s.arena);
+    seed_openpai(&s, 1, "git clone https://github.com/NVIDIA/apex");
+    has(seed_notes(&s), "warning: worker installs Apex, which needs GPUs", "1.8: Apex without a GPU");
+    s.facts.gpus = 2;
+    lacks(seed_notes(&s), "Apex", "1.8: with GPUs it is fine");
+    arena_free(s.arena);
 }
 
 int main(void)
 {
-    test_backends();
+    test_gpus();
     test_variables();
     test_argv_variables();
     test_ports();
