@@ -8,12 +8,13 @@
 #                           came, so many left weights behind ("-": it does not matter how many came)
 #   $CACHE                  where the parts are
 #   $ROUNDS                 how often each job trains (1)
+#   $AS                     as_user: jobs run as an ordinary user, in $USER_DIR (t/lib.sh)
 #   $IMAGE                  the environment that stands for every image; at first the machine's own
 top=$(cd "${0%/*}/../.." && pwd)
 CACHE=$("$top/tools/frameworks" --where)
 MUSTER=${MUSTER:-$top/build/muster}
 . "$top/t/lib.sh"
-TOP=$top LIMIT=300 ROUNDS=${ROUNDS:-1} IMAGE=host
+TOP=$top LIMIT=300 ROUNDS=${ROUNDS:-1} IMAGE=host AS=
 mkdir "$WORK/bin"
 ln -s /usr/bin/python3 "$WORK/bin/python"
 export PATH="$WORK/bin:/usr/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
@@ -60,8 +61,10 @@ train()
     set -- --image "*=$IMAGE" "$@" "$file"
     while [ $round -le "$ROUNDS" ]; do
         rm -rf weights src/weights checkpoint.pt
-        "$MUSTER" explain -o json "$@" >explain.json 2>"$err"
-        run_job "$@"
+        rm -f "$REPORT"
+        $AS "$MUSTER" explain -o json "$@" >explain.json 2>"$err"
+        $AS timeout -k 5 $LIMIT "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null
+        rc=$?
         is "$rc" 0 "$file: ends with 0" || diag "$(tail -n 20 "$out"; tail -n 20 "$err")"
         judge "$ranks" "$saved" "$file"
         ok "$file: every process had the environment that explain had said" checker \
