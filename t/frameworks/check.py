@@ -37,6 +37,7 @@ for rank, file in files.items():
     expect(file["rank"] == rank and file["size"] == saved, f"rank {rank} takes itself for {file['rank']} of {file['size']}")
     for name in problem.NAMES:
         expect(file[name].shape == problem.TEACHER[name].shape, f"{name} of rank {rank} is of shape {file[name].shape}")
+        expect(np.isfinite(file[name]).all(), f"{name} of rank {rank} is not made of numbers: training has diverged")
         expect(np.array_equal(file[name], files[0][name]), f"{name} of rank {rank} is not that of rank 0")
 before, now = problem.error(problem.beginning()), problem.error(files[0])
 expect(now < GOOD * before, f"the error is {now:.4f}, and was {before:.4f} before")
