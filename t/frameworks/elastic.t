@@ -6,7 +6,10 @@ need torch
 
 stage elastic train_ddp.py
 sed 's/value: "0.1"/value: "0.4"/' pytorchjob-elastic.yaml >job.yaml # time to kill somebody
-"$MUSTER" explain --image "*=$CACHE/torch" job.yaml >explain.txt 2>"$err"
+export WEIGHTS="$WORK/elastic/weights"
+set -- --inherit-env WEIGHTS --image "*=$CACHE/torch" job.yaml
+"$MUSTER" explain "$@" >explain.txt 2>"$err"
+"$MUSTER" explain -o json "$@" >explain.json 2>"$err"
 like "$(cat explain.txt)" 'TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1  \(muster: ' "explain tells what is set for it, and why"
 like "$(cat explain.txt)" 'PET_NNODES=2:3' "and how many workers there may be"
 
@@ -25,9 +28,7 @@ said() # COUNT WORDS: so many lines have them
     [ "$(grep -c "$2" "$out")" -ge "$1" ]
 }
 
-export WEIGHTS="$WORK/elastic/weights"
-timeout -k 5 $LIMIT "$MUSTER" run --report "$REPORT" --inherit-env WEIGHTS --image "*=$CACHE/torch" job.yaml \
-    >"$out" 2>"$err" </dev/null &
+timeout -k 5 $LIMIT "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
 job=$!
 ok "training begins" wait_until 120 said 1 'step 20: loss'
 ok "a rank is killed" kill -KILL "$(process ddp-elastic-worker-1 YES)"
@@ -38,6 +39,7 @@ ok "again the others go on" wait_until 120 said 4 'goes on from step [1-9]'
 wait $job
 is $? 0 "the job ends well" || diag "$(tail -n 20 "$out"; cat "$err")"
 judge - - job.yaml
+as_explained job.yaml
 like "$(report attempts.0.replicas.2.restarts)" '^[1-9]' "the worker was started again, as its restartPolicy says"
 
 done_testing

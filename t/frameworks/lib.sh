@@ -54,6 +54,12 @@ judge() # RANKS SAVED NAME: what is in weights/ or src/weights
     ok "$3: the ranks have learnt the same, and it is right" checker "$TOP/t/frameworks/check.py" $left "$1" "$2"
 }
 
+as_explained() # NAME: what explain.json says, which was made before the run
+{
+    ok "$1: every process had the environment that explain had said" checker \
+        "$TOP/t/frameworks/check_env.py" explain.json "$(report run_dir)/plan.json" $left
+}
+
 train()
 {
     ranks=$1 saved=$2 file=$3 round=1
@@ -67,8 +73,7 @@ train()
         rc=$?
         is "$rc" 0 "$file: ends with 0" || diag "$(tail -n 20 "$out"; tail -n 20 "$err")"
         judge "$ranks" "$saved" "$file"
-        ok "$file: every process had the environment that explain had said" checker \
-            "$TOP/t/frameworks/check_env.py" explain.json "$(report run_dir)/plan.json" $left
+        as_explained "$file"
         round=$((round + 1))
     done
 }

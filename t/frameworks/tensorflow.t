@@ -11,6 +11,7 @@ train 4 4 tf-multiworker.yaml
 stage ps train_ps.py
 train 6 1 tf-ps.yaml
 is "$(report attempts.0.replicas.0.name) $(report attempts.0.replicas.0.outcome)" "parameter_server-0 stopped" "a parameter server was stopped, not failed"
+train 6 1 tf-ps-k8s.yaml
 train 5 1 tfjob.yaml
 is "$(report cause)" null "with a chief too, nobody has failed"
 
