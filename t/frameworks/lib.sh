@@ -23,7 +23,7 @@ need()
 {
     case $1 in
     debian) /usr/bin/python3 -c 'import torch, mpi4py, numpy' 2>/dev/null ;;
-    *) [ -f "$CACHE/$1/stamp" ] ;;
+    *) MUSTER_CACHE=$CACHE "$TOP/tools/frameworks" --cached "$1" >/dev/null ;;
     esac || skip_all "no $1 here: tools/frameworks $1"
 }
 
