@@ -86,7 +86,7 @@ help:
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
-	'make test-frameworks  PyTorch, TensorFlow and mpi4py train; installs them once. PARTS="debian torch …"' \
+	'make test-frameworks  PyTorch, TensorFlow, mpi4py, Horovod train; installs them once. PARTS="debian …"' \
 	'make test-convert-crds  converted files against the CRDs of Kubeflow'\''s operators, which it fetches' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \

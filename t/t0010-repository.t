@@ -7,6 +7,15 @@ is "$(sha256sum <"$TOP/examples/mpi-example.yaml" | cut -d' ' -f1)" \
 cd "$TOP" || exit 1
 ok "the examples of the seeds are the original files" sha256sum -c --quiet t/seeds.sha256
 ok "every room includes only what it may" "$TOP/tools/check-layers"
+
+nothing() # what scripts of frameworks say they are about, where there is no such file (.ci/touched)
+{
+    sed -n 's/^# about: //p' t/frameworks/lib.sh t/frameworks/*.t | tr ' ' '\n' | while read -r path; do
+        set -- "$path"*
+        [ -e "$1" ] || echo "$path"
+    done
+}
+is "$(nothing)" "" "what scripts say they are about is there"
 if [ -n "${MUSTER_SAN:-}" ]; then
     skip "a sanitizer cannot be linked statically"
 else

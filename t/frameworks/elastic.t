@@ -1,6 +1,9 @@
 #!/bin/sh
 # An elastic PyTorchJob: a rank is killed, then a whole worker with its torchrun. Training goes on from
 # the last checkpoint each time.
+#
+# about: src/plan/env_pytorchjob src/job src/dialect/kubeflow examples/frameworks/pytorchjob
+# about: examples/frameworks/train_ddp t/frameworks/pinned/torch
 . "${0%/*}/lib.sh"
 need torch
 

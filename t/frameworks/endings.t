@@ -3,6 +3,8 @@
 # first failure, and the exit code is its own. With it the hints for the commonest first failures.
 #
 # Where a shell runs the command, it is the shell that ends: with 128 and the signal's number.
+#
+# about: src/job src/run
 . "${0%/*}/lib.sh"
 LIMIT=120
 

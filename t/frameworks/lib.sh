@@ -10,6 +10,10 @@
 #   $ROUNDS                 how often each job trains (1)
 #   $AS                     as_user: jobs run as an ordinary user, in $USER_DIR (t/lib.sh)
 #   $IMAGE                  the environment that stands for every image; at first the machine's own
+#
+# about: src/engine/local src/shim src/plan/command src/plan/env.c src/plan/env_image
+# about: src/plan/env_training src/plan/place src/plan/plan src/plan/values t/lib.sh
+# about: t/frameworks/check t/frameworks/lib.sh tools/frameworks examples/frameworks/problem.py
 top=$(cd "${0%/*}/../.." && pwd)
 CACHE=$("$top/tools/frameworks" --where)
 MUSTER=${MUSTER:-$top/build/muster}
@@ -57,7 +61,7 @@ judge() # RANKS SAVED NAME: what is in weights/ or src/weights
 as_explained() # NAME: what explain.json says, which was made before the run
 {
     ok "$1: every process had the environment that explain had said" checker \
-        "$TOP/t/frameworks/check_env.py" explain.json "$(report run_dir)/plan.json" $left
+        "$TOP/t/frameworks/check_env.py" explain.json "$(report run_dir)/plan.json" "$left"
 }
 
 train()

@@ -2,6 +2,9 @@
 # The six jobs that OpenPAI's document on distributed jobs names, as they are. What they would fetch lies
 # here already: git, wget, apt and mount are stand-ins that do nothing. Those that can do without a GPU
 # train; of the others Muster says why they do not.
+#
+# about: src/plan/env_openpai src/plan/lints src/dialect/openpai examples/frameworks/train_openpai
+# about: examples/openpai/distributed
 . "${0%/*}/lib.sh"
 need debian
 
