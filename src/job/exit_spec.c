@@ -1,4 +1,8 @@
-/* exit_spec.c - the table, in the order of OpenPAI's own. */
+/* exit_spec.c - the table, in the order of OpenPAI's own.
+ *
+ * Phrases are those of k8s-job-exit-spec.yaml in the project microsoft/pai, letter by letter: scripts
+ * that read a job's status compare them.
+ */
 #include "job/exit_spec.h"
 
 #include <stddef.h>
@@ -13,21 +17,21 @@ static const struct exit_spec table[] = {
     {PAI_STOP_REQUESTED, PAI_STOP_REQUESTED, FAILURE_PERMANENT, STOP, "StopFrameworkRequested"},
     {PAI_ATTEMPT_COMPLETED, PAI_ATTEMPT_COMPLETED, FAILURE_PERMANENT, STOP,
      "FrameworkAttemptCompletion"},
-    {PAI_NODE_LOST, PAI_NODE_LOST, FAILURE_TRANSIENT, PLATFORM, "NodeLost"},
+    {PAI_NODE_LOST, PAI_NODE_LOST, FAILURE_TRANSIENT, PLATFORM, "PodNodeLost"},
     {PAI_DEADLINE, PAI_DEADLINE, FAILURE_PERMANENT, STOP, "PodDeadlineExceeded"},
     {PAI_OUT_OF_MEMORY, PAI_OUT_OF_MEMORY, FAILURE_PERMANENT, USER, "UserContainerDockerOOMKilled"},
     {127, 127, FAILURE_PERMANENT, USER, "UserCommandExitWithError"}, /* its 220 */
-    {128, 128, FAILURE_UNKNOWN, PLATFORM, "MayFailDueToGpuEccError"},
-    {130, 130, FAILURE_TRANSIENT, PLATFORM, "SIGINTReceived"},
-    {131, 131, FAILURE_TRANSIENT, PLATFORM, "SIGQUITReceived"},
-    {132, 132, FAILURE_PERMANENT, USER, "SIGILLReceived"},
-    {134, 134, FAILURE_UNKNOWN, UNKNOWN, "SIGABRTReceived"},
-    {135, 135, FAILURE_PERMANENT, USER, "SIGBUSReceived"},
-    {136, 136, FAILURE_PERMANENT, USER, "SIGFPEReceived"},
-    {137, 137, FAILURE_TRANSIENT, PLATFORM, "SIGKILLReceived"},
-    {139, 139, FAILURE_UNKNOWN, UNKNOWN, "SIGSEGVReceived"},
-    {141, 141, FAILURE_PERMANENT, USER, "SIGPIPEReceived"},
-    {143, 143, FAILURE_TRANSIENT, PLATFORM, "SIGTERMReceived"},
+    {128, 128, FAILURE_UNKNOWN, PLATFORM, "ContainerMayFailDueToGpuDeviceEccError"},
+    {130, 130, FAILURE_TRANSIENT, PLATFORM, "ContainerSigIntReceived"},
+    {131, 131, FAILURE_TRANSIENT, PLATFORM, "ContainerSigQuitReceived"},
+    {132, 132, FAILURE_PERMANENT, USER, "ContainerSigIllReceived"},
+    {134, 134, FAILURE_UNKNOWN, UNKNOWN, "ContainerSigAbrtReceived"},
+    {135, 135, FAILURE_PERMANENT, USER, "ContainerSigBusReceived"},
+    {136, 136, FAILURE_PERMANENT, USER, "ContainerSigFpeReceived"},
+    {137, 137, FAILURE_TRANSIENT, PLATFORM, "ContainerSigKillReceived"},
+    {139, 139, FAILURE_UNKNOWN, UNKNOWN, "ContainerSigSegvReceived"},
+    {141, 141, FAILURE_PERMANENT, USER, "ContainerSigPipeReceived"},
+    {143, 143, FAILURE_TRANSIENT, PLATFORM, "ContainerSigTermReceived"},
     /* the controller's own; a program may use them */
     {200, 200, FAILURE_TRANSIENT, UNKNOWN, NULL},
     {201, 201, FAILURE_CONFLICT, UNKNOWN, NULL},
@@ -36,10 +40,10 @@ static const struct exit_spec table[] = {
     {223, 223, FAILURE_TRANSIENT, PLATFORM, NULL}, /* CUDA ECC */
     {221, 235, FAILURE_PERMANENT, USER, NULL},     /* out of memory, bad data, SyntaxError, … */
     {249, 249, FAILURE_PERMANENT, PLATFORM, "PAIRuntimeSSHBarrierTimeout"},
-    {250, 250, FAILURE_TRANSIENT, PLATFORM, NULL},
+    {250, 250, FAILURE_TRANSIENT, PLATFORM, "FrameworkBarrierTransientFailed"},
     {PAI_GANG_TIMEOUT, PAI_GANG_TIMEOUT, FAILURE_CONFLICT, "RESOURCE_ALLOCATION_TIMEOUT",
      "JobGangAllocationTimeout"},
-    {252, 252, FAILURE_PERMANENT, PLATFORM, NULL},
+    {252, 252, FAILURE_PERMANENT, PLATFORM, "FrameworkBarrierPermanentFailed"},
     {253, 253, FAILURE_TRANSIENT, PLATFORM, "ContainerPortConflict"},
     {254, 254, FAILURE_PERMANENT, USER, "ContainerImageNotExists"},
     {255, 255, FAILURE_UNKNOWN, UNKNOWN, "PAIRuntimeUnknownFailed"},

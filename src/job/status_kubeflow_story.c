@@ -1,7 +1,8 @@
 /* status_kubeflow_story.c - a job of Kubeflow's kinds as the conditions that its operator would set.
  *
- * Reasons and messages are those of the operators: mpi-operator's for MPIJob, the training operator's
- * for PyTorchJob and TFJob. The conditions are told as the story of the job, one after the other.
+ * Reasons and messages are those of the operators, letter by letter: kubeflow/mpi-operator's for MPIJob,
+ * kubeflow/training-operator's for PyTorchJob and TFJob. The conditions are told as the story of the
+ * job, one after the other.
  * Where an operator forgets something that it documents (a deadline of an MPIJob v1, restarts that are
  * not counted), the condition says what the document says.
  *
