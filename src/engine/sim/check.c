@@ -28,6 +28,18 @@ static const struct role *role_of(const struct sim *s, uint32_t process)
     return s->plan->replicas[s->plan->processes[process].replica].role;
 }
 
+/* How it ended the last time. */
+static const struct ending *last_end(const struct sim *s, uint32_t process)
+{
+    for (size_t i = s->log.n; i > 0; i--) {
+        const struct event *was = &s->log.v[i - 1];
+        if ((was->type == EVENT_EXITED || was->type == EVENT_START_FAILED) &&
+            was->process == process)
+            return &was->end;
+    }
+    return NULL;
+}
+
 /* A number of the role's own is for each process, the budget for all of them together; where a file
  * names neither, three. */
 static void check_restart(struct sim *s, uint32_t p)
@@ -36,7 +48,10 @@ static void check_restart(struct sim *s, uint32_t p)
     const struct role *role = role_of(s, p);
     int32_t each = role->restart_limit;
     uint32_t of_all = 1;
+    const struct ending *end = last_end(s, p);
 
+    if (end && end->exec_errno)
+        sim_break(s, "process %u cannot be executed, and is started again", p);
     if (role->restart == RESTART_BY_CLASS)
         return;
     if (each < 0)
@@ -143,6 +158,11 @@ static void check_stop(struct sim *s, const struct event *ev)
         sim_break(s, "stopped as cancelled, and nobody cancelled");
     if (ev->stop == STOP_FAILURE && !failed)
         sim_break(s, "stopped for a failure, and nothing failed");
+    enum outcome rules = oracle_rules(s);
+    if ((ev->stop == STOP_FAILURE) != (rules == OUTCOME_FAILED) ||
+        (ev->stop == STOP_COMPLETED) != (rules == OUTCOME_SUCCEEDED))
+        sim_break(s, "stopped for reason %d, and by its rules it has %s", (int)ev->stop,
+                  rules ? outcome_name(rules) : "not ended");
     if (ev->stop == STOP_COMPLETED && !job->cancel_signal && !job->pause_wanted && !job->hung &&
         !job->debug_over)
         check_left_alone(s);
@@ -205,6 +225,8 @@ static void check_attempt(struct sim *s, const struct event *ev)
         counted += s->log.v[i].type == EVENT_ATTEMPT && s->log.v[i].counted;
     if (s->plan->spec->retry.max >= 0 && counted > (uint32_t)s->plan->spec->retry.max)
         sim_break(s, "it is tried again more often than it may be");
+    if (job_cause(s->job).end.exec_errno)
+        sim_break(s, "it cannot be executed, and is tried again");
     if (s->job->lost) /* of a loss that it has not been told of it knows nothing */
         sim_break(s, "a lost job is tried again");
 }
@@ -329,6 +351,8 @@ static void check_promptness(struct sim *s)
     if (job->stop == STOP_NONE && job_trigger(job).outcome == OUTCOME_SUCCEEDED &&
         s->now >= job_trigger(job).at + ms(s->rules->grace_ms))
         sim_break(s, "succeeded, and what still runs is not being stopped");
+    if (job->phase == JOB_HELD && job->pause_wanted)
+        sim_break(s, "held, and still to be paused");
     if (s->job->pause_wanted && job->stop == STOP_NONE && job->phase != JOB_PAUSED)
         sim_break(s, "to be paused, and not being stopped");
     for (uint32_t i = 0; job->phase == JOB_PAUSED && i < s->plan->n_processes; i++)

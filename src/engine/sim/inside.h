@@ -130,5 +130,6 @@ struct expected {
     int32_t process, rank; /* of the cause, -1 = none */
 };
 struct expected oracle(const struct sim *s);
+enum outcome oracle_rules(const struct sim *s); /* of the job, by what has ended so far */
 
 #endif

@@ -38,11 +38,13 @@ static size_t until_stop(const struct sim *s, const struct event **ret_stop)
     return s->log.n;
 }
 
-/* How a process ended for good: not if it was started again, or was to be. */
+/* How a process ended for good: not if it was started again, or was to be, or is to be. */
 static const struct event *end_of(const struct sim *s, size_t n, uint32_t process)
 {
     const struct event *end = NULL;
 
+    if (s->job->procs[process].state == PROC_BACKOFF)
+        return NULL;
     for (size_t i = attempt_from(s); i < s->log.n; i++) {
         const struct event *ev = &s->log.v[i];
         if (ev->process != process)
@@ -194,23 +196,36 @@ static struct verdict by_rules(const struct sim *s, size_t n)
     return v;
 }
 
-/* The rank of the last mpirun that failed earliest and was not started anew. */
-static const struct event *failed_rank(const struct sim *s, size_t n)
+enum outcome oracle_rules(const struct sim *s)
+{
+    static const enum outcome words[] = {OUTCOME_NONE, OUTCOME_SUCCEEDED, OUTCOME_FAILED};
+
+    return words[by_rules(s, s->log.n).outcome];
+}
+
+/* The number of the present launcher's last mpirun; 0 = it has none. Of the launcher before it there may
+ * still be something to hear. */
+static uint32_t last_mpirun(const struct sim *s)
 {
     uint32_t last = 0, base = 0; /* base: so many are of launchers before this one */
-    size_t from = attempt_from(s);
-    const struct event *first = NULL;
 
-    for (size_t i = from; i < s->log.n; i++) {
+    for (size_t i = attempt_from(s); i < s->log.n; i++) {
         const struct event *ev = &s->log.v[i];
         if (ev->type == EVENT_RANK_STARTED && ev->launch > last)
             last = ev->launch;
         if (ev->type == EVENT_RESTART && (int32_t)ev->process == s->plan->launcher)
             base = last;
     }
-    if (last == base)
-        return NULL;
-    for (size_t i = from; i < n; i++) {
+    return last > base ? last : 0;
+}
+
+/* The rank of the last mpirun that failed earliest and was not started anew. */
+static const struct event *failed_rank(const struct sim *s, size_t n)
+{
+    uint32_t last = last_mpirun(s);
+    const struct event *first = NULL;
+
+    for (size_t i = attempt_from(s); last > 0 && i < n; i++) {
         const struct event *ev = &s->log.v[i];
         bool mended = false;
         if (ev->type != EVENT_RANK_EXITED || ev->launch != last || ending_ok(&ev->end))
@@ -239,15 +254,7 @@ static struct expected of_event(const struct event *ev)
 /* Had the launcher nothing it could have started? mpirun's own code says nothing then. */
 static bool ran_nothing(const struct sim *s, const struct event *launcher)
 {
-    bool ranks = false;
-
-    for (size_t i = attempt_from(s); i < s->log.n; i++) {
-        if (s->log.v[i].type == EVENT_RANK_STARTED)
-            ranks = true;
-        if (s->log.v[i].type == EVENT_RESTART && (int32_t)s->log.v[i].process == s->plan->launcher)
-            ranks = false;
-    }
-    return !ranks && launcher->end.code >= 0 && !launcher->end.init[0] &&
+    return last_mpirun(s) == 0 && launcher->end.code >= 0 && !launcher->end.init[0] &&
            s->plan->facts->program_errno;
 }
 

@@ -434,6 +434,18 @@ static void begin(struct sim *s)
     (void)turn(s);
 }
 
+/* What is due has to be done before anything else happens: nobody else may come. */
+static void check_awake(struct sim *s, ns_t next)
+{
+    const struct job *job = s->job;
+    ns_t due = job->phase == JOB_STOPPING  ? job->stop_at + s->rules->grace_ms * NS_PER_MS
+               : job->phase == JOB_KILLING ? job->kill_at + LIMIT_KILL_WAIT_MS * NS_PER_MS
+                                           : next;
+
+    if (!s->down && next > due)
+        sim_break(s, "it sleeps, and something was due");
+}
+
 static void loop(struct sim *s)
 {
     while (!s->released && !*s->result->broken) {
@@ -449,6 +461,7 @@ static void loop(struct sim *s)
             if (turn(s) == 0 && !s->down)
                 sim_break(s, "woken, and nothing is due");
         } else if (sim_pop(s, &item)) {
+            check_awake(s, item.at);
             s->now = item.at;
             happens(s, &item);
         } else {

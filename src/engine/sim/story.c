@@ -48,6 +48,7 @@ struct maker {
     struct process *processes;
     uint32_t span, starts; /* how far apart things end and start */
     uint32_t unstarted;    /* of 1000: so many never become their program */
+    uint32_t inits;        /* of 1000: so many roles have them, so many of these fail */
     uint32_t stubborn;     /* of 1000: so many do not even die */
     bool ranks;            /* its processes are ranks, as those of `run -n` */
 };
@@ -105,7 +106,7 @@ static void add_role(struct maker *m, const char *name, enum role_kind kind, int
         role->first_decides = rng_chance(&m->rng, 300);
         role->ends_alone = rng_chance(&m->rng, 300);
     }
-    if (rng_chance(&m->rng, 150)) {
+    if (rng_chance(&m->rng, m->inits)) {
         role->init = inits;
         role->n_init = ARRAY_SIZE(inits);
     }
@@ -154,7 +155,7 @@ static void make_plan(struct maker *m)
     bool counted = rng_chance(&m->rng, 500);
 
     *facts = sim_facts;
-    if (rng_chance(&m->rng, 30))
+    if (rng_chance(&m->rng, 500))
         facts->program_errno = -ENOENT;
     m->roles = ARENA_ARRAY(m->a, struct role, MAX_ROLES);
     m->replicas = ARENA_ARRAY(m->a, struct replica, MAX_REPLICAS);
@@ -294,7 +295,7 @@ static struct sim_faults some_faults(struct maker *m)
 
     if (rng_chance(&m->rng, 300))
         return f;
-    f.drop = rng_chance(&m->rng, 200) ? 1000 : rates[rng_below(&m->rng, 4)];
+    f.drop = rng_chance(&m->rng, 300) ? 1000 : rates[rng_below(&m->rng, 4)];
     f.repeat = rates[rng_below(&m->rng, 4)];
     f.delay = rates[rng_below(&m->rng, 4)];
     f.delay_ms = rng_chance(&m->rng, 500) ? 200 : 5000;
@@ -330,10 +331,16 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
     for (uint32_t i = 0; i < m->plan->n_processes; i++) {
         fates[i] = some_fate(m, bad);
         const struct role *role = m->replicas[m->processes[i].replica].role;
-        if (role->n_init > 0 && !fates[i].end.exec_errno && rng_chance(&m->rng, bad))
+        if (role->n_init > 0 && !fates[i].end.exec_errno && rng_chance(&m->rng, m->inits))
             fates[i].end = init_failed(m, role);
         else if (role->kind == ROLE_HOST && rng_chance(&m->rng, 950))
             fates[i].life_ms = -1; /* it only waits */
+    }
+    if (rng_chance(&m->rng, 100)) { /* others have failed when this one is found impossible */
+        struct sim_fate *late =
+            &fates[rng_chance(&m->rng, 500) ? 0 : rng_below(&m->rng, m->plan->n_processes)];
+        late->start_ms = 3000;
+        late->end = not_started(m);
     }
     for (uint32_t i = 0; i < m->plan->n_replicas; i++)
         open_ms[i] = rng_chance(&m->rng, 20) ? -1 : 50 * (int64_t)rng_below(&m->rng, 4);
@@ -349,13 +356,15 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
         story->cancel_ms[0] = 100 * (int64_t)rng_below(&m->rng, 200);
     if (story->cancel_ms[0] >= 0 && rng_chance(&m->rng, 300))
         story->cancel_ms[1] = story->cancel_ms[0] + 100 * (int64_t)rng_below(&m->rng, 100);
-    if (rng_chance(&m->rng, 200))
+    if (rng_chance(&m->rng, hold ? 600 : 200)) /* one that comes too late is a case of its own */
         story->pause_ms = 100 * (int64_t)rng_below(&m->rng, 200);
     if ((story->pause_ms >= 0 || m->spec->pause || m->spec->debug || hold) &&
         rng_chance(&m->rng, 800))
         story->resume_ms = story->pause_ms + 100 * (int64_t)rng_between(&m->rng, 1, 200);
     if (rng_chance(&m->rng, 50))
         story->lost_ms = 100 * (int64_t)rng_below(&m->rng, 200);
+    if (story->pause_ms >= 0 && rng_chance(&m->rng, 50)) /* on the way to the pause */
+        story->lost_ms = story->pause_ms + 100 * (int64_t)rng_below(&m->rng, 10);
     if (rng_chance(&m->rng, 50))
         story->hang_ms = 100 * (int64_t)rng_below(&m->rng, 200);
 }
@@ -367,6 +376,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
     m.span = rng_chance(&m.rng, 500) ? 20 : 2;
     m.starts = rng_chance(&m.rng, 500) ? 4 : 1;
     m.unstarted = rng_chance(&m.rng, 100) ? 300 : 20;
+    m.inits = rng_chance(&m.rng, 300) ? 500 : 100;
     m.stubborn = rng_chance(&m.rng, 100) ? 300 : 30;
     make_plan(&m);
     add_policies(&m);
@@ -376,7 +386,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
         .start_timeout_ms = rng_chance(&m.rng, 500) ? 600000 : 1000,
         .recovery_timeout_ms = rng_chance(&m.rng, 500) ? 60000 : 2000,
         .trust_launcher = rng_chance(&m.rng, 200),
-        .hold = rng_chance(&m.rng, 100),
+        .hold = rng_chance(&m.rng, 150),
     };
     make_story(&m, ret->rules.hold, &ret->story);
 }
