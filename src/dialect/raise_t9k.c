@@ -10,6 +10,7 @@
 #include "dialect/raise.h"
 #include "dialect/t9k_mpi.h"
 #include "spec/command.h"
+#include "spec/mpi_options.h"
 
 /* The mpirun line in parts. */
 struct line {
@@ -57,12 +58,11 @@ static bool names_variables(const char *const *argv)
 /* A number per host, which T9k knows from nowhere else. */
 static bool counts_hosts(const struct node *args)
 {
-    static const char *const names[] = {"N", "npernode", "ppn", "perhost"};
-
     for (size_t i = 0; i < args->n; i++) {
-        for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-            if (is_option(args->items[i]->text, names[k]))
-                return true;
+        const struct mpi_option *o = mpi_option_of(args->items[i]->text, NULL);
+
+        if (o && (o->meaning == MPI_MEANS_PER_NODE || o->meaning == MPI_MEANS_ONE_PER_NODE))
+            return true;
         if (strncmp(args->items[i]->text, "ppr:", 4) == 0)
             return true;
     }

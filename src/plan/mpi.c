@@ -10,66 +10,7 @@
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "plan/values.h"
-
-enum meaning {
-    MEANS_TOTAL,     /* ranks in all: Hydra's -n, which the plan always writes itself */
-    MEANS_PER_HOST,  /* ranks per host: Hydra's -ppn, likewise */
-    MEANS_LAYOUT,    /* "ppr:N:node" is a number per host; the others have no counterpart */
-    MEANS_EXPORT,    /* NAME=VALUE is Hydra's -genv; a bare NAME needs nothing there */
-    MEANS_PARAMETER, /* an MCA parameter: none on Hydra */
-    MEANS_RECOVERY,  /* Open MPI 4 only */
-    MEANS_OPEN_MPI,  /* Open MPI only */
-    MEANS_SAME,      /* the same on Hydra, as is everything this table does not know */
-};
-
-static const struct mpi_option {
-    const char *name; /* without its dashes: Open MPI takes one or two */
-    int n_args;
-    enum meaning meaning;
-} options[] = {
-    {"np", 1, MEANS_TOTAL},
-    {"n", 1, MEANS_TOTAL},
-    {"c", 1, MEANS_TOTAL},
-    {"N", 1, MEANS_PER_HOST},
-    {"npernode", 1, MEANS_PER_HOST},
-    {"map-by", 1, MEANS_LAYOUT},
-    {"x", 1, MEANS_EXPORT},
-    {"mca", 2, MEANS_PARAMETER},
-    {"gmca", 2, MEANS_PARAMETER},
-    {"enable-recovery", 0, MEANS_RECOVERY},
-    {"max-restarts", 1, MEANS_RECOVERY},
-    {"allow-run-as-root", 0, MEANS_OPEN_MPI},
-    {"oversubscribe", 0, MEANS_OPEN_MPI},
-    {"rank-by", 1, MEANS_OPEN_MPI},
-    {"report-bindings", 0, MEANS_OPEN_MPI},
-    {"display-map", 0, MEANS_OPEN_MPI},
-    {"tag-output", 0, MEANS_OPEN_MPI},
-    {"bind-to", 1, MEANS_SAME},
-    {"wdir", 1, MEANS_SAME},
-};
-
-static const struct mpi_option *option_of(const char *arg)
-{
-    if (arg[0] != '-' || !arg[1])
-        return NULL;
-
-    const char *name = arg + (arg[1] == '-' ? 2 : 1);
-
-    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-        if (!strcmp(options[i].name, name))
-            return &options[i];
-    return NULL;
-}
-
-/* Arguments that belong together from args[0] on: an option with its values, or one word. */
-static size_t group_length(const char *const *args, const struct mpi_option *o)
-{
-    size_t n = 1;
-
-    while (o && n <= (size_t)o->n_args && args[n])
-        n++;
-    return n;
-}
+#include "spec/mpi_options.h"
 
 bool mpi_is_hydra(enum mpi_impl impl)
 {
@@ -134,11 +75,11 @@ static int64_t np_said(const struct mpi_spec *mpi)
     if (!mpi)
         return 0;
     for (const char *const *arg = mpi->extra_args; *arg;) {
-        const struct mpi_option *o = option_of(*arg);
-        size_t n = group_length(arg, o);
+        const struct mpi_option *o = mpi_option_of(*arg, NULL);
+        size_t n = mpi_option_words(arg);
         int64_t value;
 
-        if (o && o->meaning == MEANS_TOTAL && n == 2 && num_i64(arg[1], &value) == 0 && value > 0)
+        if (o && o->meaning == MPI_MEANS_TOTAL && n == 2 && num_i64(arg[1], &value) == 0 && value > 0)
             np = value;
         arg += n;
     }
@@ -220,10 +161,10 @@ bool mpi_line_sets(const struct mpi_spec *mpi, const char *parameter)
         if (!strcmp(mpi->mca[i].name, parameter))
             return true;
     for (const char *const *arg = mpi->extra_args; *arg;) {
-        const struct mpi_option *o = option_of(*arg);
-        size_t n = group_length(arg, o);
+        const struct mpi_option *o = mpi_option_of(*arg, NULL);
+        size_t n = mpi_option_words(arg);
 
-        if (o && o->meaning == MEANS_PARAMETER && n == 3 && !strcmp(arg[1], parameter))
+        if (o && o->meaning == MPI_MEANS_PARAMETER && n == 3 && !strcmp(arg[1], parameter))
             return true;
         arg += n;
     }
@@ -274,10 +215,10 @@ static void open_mpi_line(struct strvec *line, const struct job_spec *spec,
     for (size_t i = 0; i < mpi->n_mca; i++)
         push_group(line, (const char *const[]){"-mca", mpi->mca[i].name, mpi->mca[i].value}, 3);
     for (const char *const *arg = mpi->extra_args; *arg;) {
-        const struct mpi_option *o = option_of(*arg);
-        size_t n = group_length(arg, o);
+        const struct mpi_option *o = mpi_option_of(*arg, NULL);
+        size_t n = mpi_option_words(arg);
 
-        if (o && o->meaning == MEANS_RECOVERY && facts->mpi == MPI_OPEN_MPI_5)
+        if (o && o->meaning == MPI_MEANS_RECOVERY && facts->mpi == MPI_OPEN_MPI_5)
             leave_out(left_out, arg, n);
         else
             push_group(line, arg, n);
@@ -290,15 +231,16 @@ static void hydra_option(struct strvec *line, const struct mpi_option *o, const 
 {
     const char *equals;
 
-    switch (o ? o->meaning : MEANS_SAME) {
-    case MEANS_TOTAL:
-    case MEANS_PER_HOST:
+    switch (o ? o->meaning : MPI_MEANS_OTHER) {
+    case MPI_MEANS_TOTAL: /* the plan has written both numbers itself */
+    case MPI_MEANS_PER_NODE:
+    case MPI_MEANS_ONE_PER_NODE:
         break;
-    case MEANS_LAYOUT:
+    case MPI_MEANS_MAP_BY: /* "ppr:N:node" is such a number; the others have no counterpart */
         if (n < 2 || strncmp(args[1], "ppr:", 4) != 0)
             leave_out(left_out, args, n);
         break;
-    case MEANS_EXPORT:
+    case MPI_MEANS_EXPORT: /* NAME=VALUE is -genv; a bare NAME needs nothing here */
         equals = n == 2 ? strchr(args[1], '=') : NULL;
         if (equals) {
             strvec_push(line, "-genv");
@@ -306,13 +248,15 @@ static void hydra_option(struct strvec *line, const struct mpi_option *o, const 
             strvec_push(line, equals + 1);
         }
         break;
-    case MEANS_PARAMETER:
-    case MEANS_RECOVERY:
-    case MEANS_OPEN_MPI:
+    case MPI_MEANS_PARAMETER:
+    case MPI_MEANS_RECOVERY:
         leave_out(left_out, args, n);
         break;
-    case MEANS_SAME:
-        push_group(line, args, n);
+    case MPI_MEANS_OTHER:
+        if (o && o->of == MPI_OF_OPEN_MPI)
+            leave_out(left_out, args, n);
+        else
+            push_group(line, args, n);
         break;
     }
 }
@@ -342,8 +286,8 @@ static void hydra_line(struct strvec *line, const struct job_spec *spec, const s
     for (size_t i = 0; i < mpi->n_mca; i++)
         leave_out(left_out, (const char *const[]){"-mca", mpi->mca[i].name, mpi->mca[i].value}, 3);
     for (const char *const *arg = mpi->extra_args; *arg;) {
-        const struct mpi_option *o = option_of(*arg);
-        size_t n = group_length(arg, o);
+        const struct mpi_option *o = mpi_option_of(*arg, NULL);
+        size_t n = mpi_option_words(arg);
 
         hydra_option(line, o, arg, n, left_out);
         arg += n;

@@ -6,7 +6,7 @@
 #include "base/shellwords.h"
 #include "base/strbuf.h"
 #include "base/strvec.h"
-#include "spec/launch_line.h"
+#include "spec/mpi_options.h"
 
 static const char *const sh[] = {"/bin/sh", "-c", NULL};
 static const char *const bash[] = {"bash", "-c", NULL};
@@ -131,14 +131,7 @@ const char *const *shell_plain(struct arena *a, const char *const *argv)
 
 size_t mpirun_option(const char *const *args)
 {
-    size_t n, k = 1;
-
-    if (!args[0] || args[0][0] != '-' || !args[0][1])
-        return 0;
-    n = 1 + launch_mpi_values(args[0]);
-    while (k < n && args[k])
-        k++;
-    return k;
+    return args[0] && args[0][0] == '-' && args[0][1] ? mpi_option_words(args) : 0;
 }
 
 size_t mpirun_split(struct arena *a, const char *const *argv, const char **ret_home)

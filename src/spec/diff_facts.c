@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "spec/command.h"
 #include "spec/diff.h"
+#include "spec/mpi_options.h"
 
 struct listing {
     struct arena *a;
@@ -78,9 +79,9 @@ static bool is_option(const char *word, const char *name)
 /* So many ranks on each host, if the option says that; else 0. */
 static int32_t per_host(const char *const *option, size_t n)
 {
-    bool says = n == 2 && (is_option(option[0], "N") || is_option(option[0], "npernode"));
+    const struct mpi_option *o = n == 2 ? mpi_option_of(option[0], NULL) : NULL;
 
-    return says ? (int32_t)strtol(option[1], NULL, 10) : 0;
+    return o && o->meaning == MPI_MEANS_PER_NODE ? (int32_t)strtol(option[1], NULL, 10) : 0;
 }
 
 /* -x NAME of a variable that the host has itself. */

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "spec/mpi_options.h"
 
 enum family { FAMILY_MPI, FAMILY_TORCH, FAMILY_ACCELERATE, FAMILY_DEEPSPEED };
 
@@ -17,16 +18,6 @@ static const struct {
     const char *name; /* last part of the program's path, or a module's name */
     enum family family;
 } launchers[] = {
-    {"mpirun", FAMILY_MPI},
-    {"mpiexec", FAMILY_MPI},
-    {"mpiexec.hydra", FAMILY_MPI},
-    {"mpirun.openmpi", FAMILY_MPI},
-    {"mpiexec.openmpi", FAMILY_MPI},
-    {"mpirun.mpich", FAMILY_MPI},
-    {"mpiexec.mpich", FAMILY_MPI},
-    {"orterun", FAMILY_MPI},
-    {"prterun", FAMILY_MPI},
-    {"horovodrun", FAMILY_MPI},
     {"torchrun", FAMILY_TORCH},
     {"torch.distributed.launch", FAMILY_TORCH},
     {"torch.distributed.run", FAMILY_TORCH},
@@ -34,62 +25,13 @@ static const struct {
     {"deepspeed", FAMILY_DEEPSPEED},
 };
 
-/* Options that take values. "map-by" is special: ppr:N:node. */
+/* Options that take values; those of mpirun are in mpi_options.c. */
 static const struct known {
     const char *name;
     enum family family;
-    int n_args;
+    size_t n_args;
     enum launch_meaning meaning;
 } options[] = {
-    {"np", FAMILY_MPI, 1, LAUNCH_TOTAL},
-    {"n", FAMILY_MPI, 1, LAUNCH_TOTAL},
-    {"c", FAMILY_MPI, 1, LAUNCH_TOTAL},
-    {"num-proc", FAMILY_MPI, 1, LAUNCH_TOTAL},
-    {"N", FAMILY_MPI, 1, LAUNCH_PER_NODE},
-    {"npernode", FAMILY_MPI, 1, LAUNCH_PER_NODE},
-    {"ppn", FAMILY_MPI, 1, LAUNCH_PER_NODE},
-    {"perhost", FAMILY_MPI, 1, LAUNCH_PER_NODE},
-    {"map-by", FAMILY_MPI, 1, LAUNCH_PER_NODE},
-    {"mca", FAMILY_MPI, 2, LAUNCH_OTHER},
-    {"gmca", FAMILY_MPI, 2, LAUNCH_OTHER},
-    {"env", FAMILY_MPI, 2, LAUNCH_OTHER},
-    {"genv", FAMILY_MPI, 2, LAUNCH_OTHER},
-    {"envlist", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"genvlist", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"x", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"bind-to", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"rank-by", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"host", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"H", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"hosts", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"hostfile", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"machinefile", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"f", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"wdir", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"wd", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"prefix", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"path", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"output-filename", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"max-restarts", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"rankfile", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"rf", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"cpus-per-proc", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"cpus-per-rank", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"cpu-set", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"timeout", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"tune", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"iface", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"launcher", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"launcher-exec", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"ssh-port", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"p", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"network-interface", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"network-interfaces", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"start-timeout", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"log-level", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"timeline-filename", FAMILY_MPI, 1, LAUNCH_OTHER},
-    {"mpi-args", FAMILY_MPI, 1, LAUNCH_OTHER},
-
     {"nproc-per-node", FAMILY_TORCH, 1, LAUNCH_PER_NODE},
     {"nnodes", FAMILY_TORCH, 1, LAUNCH_NODES},
     {"node-rank", FAMILY_TORCH, 1, LAUNCH_OTHER},
@@ -135,25 +77,51 @@ static bool same_name(const char *name, const char *text, size_t n)
     return name[n] == '\0';
 }
 
-/* The option that a word is, or NULL. *ret_len is the length of its name with dashes. */
-static const struct known *option_of(enum family family, const char *word, size_t *ret_len)
+struct found {
+    size_t n_args;
+    enum launch_meaning meaning;
+    bool map_by;
+};
+
+static bool mpi_option(const char *word, struct found *ret)
+{
+    static const enum launch_meaning meanings[] = {
+        [MPI_MEANS_TOTAL] = LAUNCH_TOTAL,
+        [MPI_MEANS_PER_NODE] = LAUNCH_PER_NODE,
+        [MPI_MEANS_MAP_BY] = LAUNCH_PER_NODE,
+        [MPI_MEANS_RECOVERY] = LAUNCH_OTHER,
+    };
+    const struct mpi_option *o = mpi_option_of(word, NULL);
+
+    if (o)
+        *ret = (struct found){o->n_args, meanings[o->meaning], o->meaning == MPI_MEANS_MAP_BY};
+    return o;
+}
+
+/* Is the word an option that takes values? */
+static bool option_of(enum family family, const char *word, struct found *ret)
 {
     size_t dashes = strspn(word, "-"), n = strcspn(word, "=");
 
+    if (family == FAMILY_MPI)
+        return mpi_option(word, ret);
     if (dashes == 0 || dashes > 2 || n <= dashes)
-        return NULL;
+        return false;
     for (size_t i = 0; i < ARRAY_SIZE(options); i++)
         if (options[i].family == family && same_name(options[i].name, word + dashes, n - dashes)) {
-            *ret_len = n;
-            return &options[i];
+            *ret = (struct found){options[i].n_args, options[i].meaning, false};
+            return true;
         }
-    return NULL;
+    return false;
 }
 
 static bool launcher_of(const char *word, enum family *ret)
 {
     const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
 
+    *ret = FAMILY_MPI;
+    if (mpi_is_launcher(name))
+        return true;
     for (size_t i = 0; i < ARRAY_SIZE(launchers); i++)
         if (!strcmp(name, launchers[i].name)) {
             *ret = launchers[i].family;
@@ -172,7 +140,7 @@ struct scan {
     size_t n_found;
 };
 
-static void add(struct scan *s, const struct known *o, enum family family, size_t option_word,
+static void add(struct scan *s, const struct found *o, enum family family, size_t option_word,
                 size_t len, size_t word, size_t skip)
 {
     const char *value = s->words[word].text + skip, *from = value, *post = "";
@@ -180,13 +148,10 @@ static void add(struct scan *s, const struct known *o, enum family family, size_
 
     *f = (struct launch_number){
         .meaning = o->meaning, .mpi = family == FAMILY_MPI, .word = word, .text = value};
-    if (!strcmp(o->name, "map-by")) {
-        const char *colon = strncmp(value, "ppr:", 4) == 0 ? strchr(value + 4, ':') : NULL;
-
-        if (!colon || strncmp(colon, ":node", 5) != 0)
+    if (o->map_by) {
+        from = mpi_ppr_count(value, &post);
+        if (!from)
             return; /* a mapping without a number */
-        from = value + 4;
-        post = colon;
     }
     f->option = arena_strndup(s->a, s->words[option_word].text, len);
     f->pre = arena_strndup(s->a, s->words[word].text, (size_t)(from - s->words[word].text));
@@ -209,18 +174,22 @@ static size_t scan_options(struct scan *s, size_t i, enum family family)
 
     while (i < s->n && s->words[i].command == command) {
         const char *word = s->words[i].text;
-        size_t len = 0;
-        const struct known *o = option_of(family, word, &len);
+        size_t len = strcspn(word, "=");
+        struct found o = {0};
 
         if (word[0] != '-')
             break;
-        if (o && word[len] == '=') {
-            if (o->meaning != LAUNCH_OTHER)
-                add(s, o, family, i, len, i, len + 1);
-        } else if (o) {
-            if (o->meaning != LAUNCH_OTHER && i + 1 < s->n && s->words[i + 1].command == command)
-                add(s, o, family, i, len, i + 1, 0);
-            i += (size_t)o->n_args;
+        if (!option_of(family, word, &o)) {
+            i++;
+            continue;
+        }
+        if (word[len] == '=') {
+            if (o.meaning != LAUNCH_OTHER)
+                add(s, &o, family, i, len, i, len + 1);
+        } else {
+            if (o.meaning != LAUNCH_OTHER && i + 1 < s->n && s->words[i + 1].command == command)
+                add(s, &o, family, i, len, i + 1, 0);
+            i += o.n_args;
         }
         i++;
     }
@@ -252,14 +221,6 @@ size_t launch_numbers(struct arena *a, const struct shell_word *words, size_t n,
     if (ret_mpirun)
         *ret_mpirun = called;
     return s.n_found;
-}
-
-size_t launch_mpi_values(const char *option)
-{
-    size_t len = 0;
-    const struct known *o = option_of(FAMILY_MPI, option, &len);
-
-    return o && option[len] == '\0' ? (size_t)o->n_args : 0;
 }
 
 const char *launch_renumber(struct arena *a, const struct launch_number *number, int64_t value)

@@ -36,10 +36,6 @@ struct launch_number {
 size_t launch_numbers(struct arena *a, const struct shell_word *words, size_t n, bool mpirun,
                       const struct launch_number **ret, bool *ret_mpirun);
 
-/* How many words after it belong to an option of mpirun: 0 for one that is not known, or that holds its
- * value behind a `=`. */
-size_t launch_mpi_values(const char *option);
-
 /* The word with another number in it. */
 const char *launch_renumber(struct arena *a, const struct launch_number *number, int64_t value);
 
