@@ -107,6 +107,15 @@ cp "$out" "$WORK/hello.yaml"
 run_job "$WORK/hello.yaml"
 is "$rc" 0 "a converted job runs"
 
+run_muster convert --to pytorchjob "$TOP/examples/muster/pytorch.yaml"
+like "$(cat "$err")" '^lost: roles.worker.image: the job has none, .* say it with --image$' "an image that is missing is told"
+run_muster convert --to pytorchjob --image python:3.11 "$TOP/examples/muster/pytorch.yaml"
+is "$(grep -c 'image: python:3.11$' "$out") $(grep -c 'lost: .*image:' "$err")" "2 0" "--image gives one"
+run_muster convert --to mpijob --image launcher=a:1 --image b:1 "$TOP/examples/muster/mpi.yaml"
+is "$(grep -o 'image: .*' "$out" | tr '\n' ' ')" "image: a:1 image: b:1 " "by role, and for the others"
+run_muster convert --to mpijob --image a:1 "$t9k"
+is "$rc $(grep -c 'every role has its image' "$err")" "2 1" "where nobody needs one it is refused"
+
 # A launcher of T9k only launches: a worker takes its ranks, so that there is room for all of them.
 cat >"$WORK/hosts.yaml" <<'END'
 apiVersion: kubeflow.org/v2beta1

@@ -209,6 +209,8 @@ static const struct opt opts[] = {
     {"nproc", 0, OPT_STRINGS, JOB(nproc), "ROLE=N", .help = "another number of processes in each"},
     {"fit", 0, OPT_FLAG, JOB(fit), .help = "as many processes as this machine has cores"},
     {"entrypoint", 0, OPT_STRINGS, JOB(entrypoint), "[ROLE=]CMD", .help = "the command of a role"},
+    {"image", 0, OPT_STRINGS, JOB(put_images), "[ROLE=]NAME",
+     .help = "the image of a role, or of all that have none"},
     {"workdir", 0, OPT_STRING, JOB(workdir), "DIR", .help = "the working directory of all roles"},
     {"map", 0, OPT_STRINGS, JOB(map), "PATH=DIR",
      .help = "another path wherever the job names PATH"},

@@ -67,7 +67,8 @@ void job_options_release(struct job_options *o)
 {
     struct strvec *lists[] = {&o->sets,    &o->scale,       &o->nproc,     &o->entrypoint,
                               &o->map,     &o->inherit_env, &o->images,    &o->maps,
-                              &o->volumes, &o->volumes_abs, &o->skip_init, &o->debug};
+                              &o->volumes, &o->volumes_abs, &o->skip_init, &o->debug,
+                              &o->put_images};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);
@@ -332,6 +333,7 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
         .nproc = list_of(&o->nproc),
         .entrypoint = list_of(&o->entrypoint),
         .map = list_of(&o->maps),
+        .image = list_of(&o->put_images),
         .debug = list_of(&o->debug),
         .workdir = o->workdir_abs,
         .fit = o->fit,

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "dialect/pod.h"
 #include "dialect/raise.h"
+#include "spec/adjust.h"
 #include "spec/command.h"
 
 #define GPU "nvidia.com/gpu"
@@ -286,11 +287,17 @@ static void put_image(struct raising *r, const struct role *role, const struct p
                       struct node *c)
 {
     put_or_drop(r, c, "image", role->image);
-    if (role->image && (strncmp(role->image, "azureml:", 8) == 0 || strchr(role->image, ' ')))
+    if (role->image && spec_lacks_image(role))
         loss_add(r->losses, arena_printf(r->a, "roles.%s.image", role->name),
-                 "%.80s is no image that Kubernetes could pull: put one in its place", role->image);
-    if (!role->image && w->image)
+                 "%.80s is no image that Kubernetes could pull: put one in its place, or say it "
+                 "with --image",
+                 role->image);
+    if (!role->image && w->image) {
+        loss_add(r->losses, arena_printf(r->a, "roles.%s.image", role->name),
+                 "the job has none, and Kubernetes needs one: put it in the place of "
+                 "put-an-image-here, or say it with --image");
         make_put(r->a, c, "image", make_text(r->a, "put-an-image-here"));
+    }
 }
 
 static struct node *new_template(struct arena *a, const char *name)

@@ -198,6 +198,7 @@ static struct node *replica_spec(struct raising *r, const struct role *role, boo
 {
     const char *type = role->kind == ROLE_HOST ? "worker" : "launcher";
     const struct pod_wish wish = {.container = type,
+                                  .image = true,
                                   .command = r->spec->mpi ? POD_AS_IT_IS : POD_NO_COMMAND};
     struct node *item = make_map(r->a);
 

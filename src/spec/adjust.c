@@ -248,6 +248,8 @@ int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjus
     if (r == 0)
         r = adjust_map(&x, e);
     if (r == 0)
+        r = adjust_image(&x, e);
+    if (r == 0)
         r = adjust_debug(&x, e);
     if (r < 0)
         return r;

@@ -18,6 +18,7 @@ struct adjustments {               /* lists are NULL-terminated, or NULL */
     const char *const *nproc;      /* ROLE=N: processes per replica */
     const char *const *entrypoint; /* ROLE=CMD, or CMD for every role that lacks one */
     const char *const *map;        /* CONTAINER_PATH=HOST_PATH, both absolute; ADDRESS=HOST_PATH */
+    const char *const *image;      /* ROLE=IMAGE, or IMAGE for every role that lacks one */
     const char *const *debug;      /* ROLE, or "" for every role */
     const char *workdir;           /* absolute, or NULL */
     bool fit;
@@ -43,6 +44,9 @@ int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjus
 
 /* The first role whose command is its image's entry point, which nobody has said; or NULL. */
 const struct role *spec_without_command(const struct job_spec *spec);
+
+/* Has it no image, or a name that only Azure ML knows? */
+bool spec_lacks_image(const struct role *role);
 
 /* Does a command of the job name the value? */
 bool spec_names_value(const struct job_spec *spec, const struct job_value *v);

@@ -47,6 +47,9 @@ void edit_command(struct arena *a, struct role *role, const struct word_edit *ed
 /* --map (adjust_map.c) */
 int adjust_map(struct adjuster *x, struct err *e);
 
+/* --image (adjust_image.c) */
+int adjust_image(struct adjuster *x, struct err *e);
+
 /* --- numbers (adjust_counts.c) ------------------------------------------------------------------ */
 
 /* Replicas of a role, and processes in each of them. */

@@ -367,6 +367,27 @@ static void test_entrypoint(void)
            "error: --entrypoint: every role has its command; ROLE=CMD replaces one", "not needed");
 }
 
+static void test_image(void)
+{
+    struct role roles[] = {role_of("master", ROLE_PLAIN, 1, 1, "x"),
+                           role_of("worker", ROLE_PLAIN, 1, 1, "x")};
+    const struct job_spec spec = job_of(roles, 2);
+
+    roles[0].image = "azureml:torch:1";
+    has(adjusted(&spec, ADJ(.image = LIST("r/t:2"))),
+        "\nnote: master: the image is r/t:2 instead of azureml:torch:1 (--image)"
+        "\nnote: worker: the image is r/t:2 (--image)",
+        "--image for roles without one");
+    roles[0].image = roles[1].image = "i";
+    has(adjusted(&spec, ADJ(.image = LIST("worker=j"))),
+        "\nnote: worker: the image is j instead of i (--image)", "for one role");
+    has(adjusted(&spec, ADJ(.image = LIST("j"))), "error: --image: every role has its image",
+        "not needed");
+    has(adjusted(&spec, ADJ(.image = LIST("wroker=j"))), "did you mean \"worker\"",
+        "a slip in the role");
+    has(adjusted(&spec, ADJ(.image = LIST("worker="))), "error: --image: \"\" is no name", "nothing");
+}
+
 static void test_map(void)
 {
     const struct env_entry env[] = {{.name = "DATA", .value = "/mnt/data"},
@@ -512,6 +533,7 @@ int main(void)
     test_argv();
     test_secret();
     test_entrypoint();
+    test_image();
     test_map();
     test_azureml();
     test_refused();
