@@ -378,6 +378,35 @@ static void lint_gpus(struct command *c)
     lint_apex(c);
 }
 
+/* --- one directory ------------------------------------------------------------------------------ */
+
+static bool is_word(const struct command *c, size_t i, const char *text)
+{
+    return i < c->n && c->v[i].plain && !strcmp(c->v[i].text, text);
+}
+
+/* On a cluster every replica has its own. Where a word is not known, it may be what sets them apart. */
+static void lint_clones(struct command *c)
+{
+    if (c->role->replicas < 2)
+        return;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t end = i;
+
+        if (!c->v[i].begins || !is_word(c, i, "git") || !is_word(c, i + 1, "clone"))
+            continue;
+        while (end < c->n && c->v[end].plain && c->v[end].command == c->v[i].command)
+            end++;
+        if (end < c->n && c->v[end].command == c->v[i].command)
+            continue;
+        note_add(c->ns, SEV_WARNING,
+                 "all %d replicas of %s `git clone` into the same directory here: only the first "
+                 "can",
+                 c->role->replicas, c->role->name);
+        return;
+    }
+}
+
 /* --- horovodrun --------------------------------------------------------------------------------- */
 
 static void lint_horovodrun(struct command *c)
@@ -423,8 +452,10 @@ static void lint_secrets(struct command *c)
 
 void lints_collect(struct notes *ns, const struct plan *plan)
 {
-    static void (*const lints[])(struct command * c) = {
-        lint_variables, lint_ports, lint_interfaces, lint_gpus, lint_horovodrun, lint_secrets};
+    static void (*const lints[])(struct command *) = {
+        lint_variables, lint_ports,      lint_interfaces, lint_gpus,
+        lint_clones,    lint_horovodrun, lint_secrets,
+    };
 
     for (size_t i = 0; i < plan->spec->n_roles; i++) {
         struct command c = {.ns = ns, .plan = plan, .role = &plan->spec->roles[i]};

@@ -32,7 +32,7 @@ fi
 # --- without a GPU -------------------------------------------------------------------------------
 
 if [ -e /dev/nvidia0 ]; then
-    skip "a GPU is here" 8
+    skip "a GPU is here" 9
     done_testing
     exit
 fi
@@ -48,6 +48,7 @@ explains cifar10-single-mul-DDP-nccl.yaml "$nccl" "why nccl cannot work here"
 explains cifar10-single-mul-DDP-nccl-Apex-mixed.yaml "$nccl" "why nccl cannot work here"
 explains cifar10-single-mul-DDP-nccl-Apex-mixed.yaml "$apex" "why Apex cannot"
 explains cifar10-single-mul-DDP-gloo-Apex-mixed.yaml "$apex" "why Apex cannot"
+explains cifar10-single-mul-DDP-gloo.yaml 'all 2 replicas of worker .git clone. into the same directory' "why a real git clone would fail"
 run_job cifar10-single-mul-DDP-nccl.yaml
 like "$(cat "$err")" "warning: $nccl" "nccl: run says it before it starts"
 like "$rc $(report verdict)" '^1 .*this machine has no GPU: the device is cpu then, and torch.s backend gloo' "nccl: and so does the verdict"

@@ -242,14 +242,44 @@ static void test_gpus(void)
     lacks(seed_notes(&s), said, "1.14: gloo is fine");
     arena_free(s.arena);
     seed_openpai(&s, 1, "git clone https://github.com/NVIDIA/apex");
-    has(seed_notes(&s), "warning: worker installs Apex, which needs GPUs", "1.8: Apex without a GPU");
+    has(seed_notes(&s), "warning: worker installs Apex, which needs GPUs",
+        "1.8: Apex without a GPU");
     s.facts.gpus = 2;
     lacks(seed_notes(&s), "Apex", "1.8: with GPUs it is fine");
     arena_free(s.arena);
 }
 
+static void test_clones(void)
+{
+    static const struct {
+        const char *command;
+        bool told;
+    } rows[] = {
+        {"git clone https://host/a", true},
+        {"cd x; git clone -q https://host/a b && ls", true},
+        {"git clone https://host/a \"a$PAI_TASK_INDEX\"", false},
+        {"git clone $URL; ls", false},
+        {"git pull", false},
+        {"echo git", false},
+    };
+    static const char said[] = "warning: all 2 replicas of worker `git clone`";
+    struct seed s;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *notes = pai_notes(&s, rows[i].command);
+
+        ok(!strstr(notes, said) == !rows[i].told, "%s", rows[i].command);
+        arena_free(s.arena);
+    }
+    seed_openpai(&s, 1, "git clone https://host/a");
+    s.roles[0].replicas = 1;
+    lacks(seed_notes(&s), "`git clone`", "one replica may");
+    arena_free(s.arena);
+}
+
 int main(void)
 {
+    test_clones();
     test_gpus();
     test_variables();
     test_argv_variables();
