@@ -31,18 +31,29 @@ said() # COUNT WORDS: so many lines have them
     [ "$(grep -c "$2" "$out")" -ge "$1" ]
 }
 
-timeout -k 5 $LIMIT "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
-job=$!
-ok "training begins" wait_until 120 said 1 'step 20: loss'
-ok "a rank is killed" kill -KILL "$(process ddp-elastic-worker-1 YES)"
-ok "ranks go on from a checkpoint" wait_until 120 said 2 'goes on from step [1-9]'
-ok "and train" wait_until 60 said 1 'step 40: loss'
-ok "a worker is killed with its torchrun" kill -KILL "$(process ddp-elastic-worker-2 NO)"
-ok "again the others go on" wait_until 120 said 4 'goes on from step [1-9]'
-wait $job
-is $? 0 "the job ends well" || diag "$(tail -n 20 "$out"; cat "$err")"
-judge - - job.yaml
-as_explained job.yaml
-like "$(report attempts.0.replicas.2.restarts)" '^[1-9]' "the worker was started again, as its restartPolicy says"
+lose_two() # OPTION…
+{
+    rm -rf weights checkpoint.pt
+    : >"$out"
+    timeout -k 5 $LIMIT "$MUSTER" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
+    job=$!
+    ok "training begins" wait_until 120 said 1 'step 20: loss'
+    ok "a rank is killed" kill -KILL "$(process ddp-elastic-worker-1 YES)"
+    ok "ranks go on from a checkpoint" wait_until 120 said 2 'goes on from step [1-9]'
+    ok "and train" wait_until 60 said 1 'step 40: loss'
+    ok "a worker is killed with its torchrun" kill -KILL "$(process ddp-elastic-worker-2 NO)"
+    ok "again the others go on" wait_until 120 said 4 'goes on from step [1-9]'
+    wait $job
+    is $? 0 "the job ends well" || diag "$(tail -n 20 "$out"; cat "$err")"
+    judge - - job.yaml
+    as_explained job.yaml
+    like "$(report attempts.0.replicas.2.restarts)" '^[1-9]' "the worker was started again, as its restartPolicy says"
+}
+
+round=1
+while [ $round -le "$ROUNDS" ]; do
+    lose_two "$@"
+    round=$((round + 1))
+done
 
 done_testing
