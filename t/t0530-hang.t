@@ -50,6 +50,14 @@ if command -v gdb >"$WORK/ok" || command -v py-spy >"$WORK/ok"; then
 else
     skip "no gdb and no py-spy here"
 fi
+if "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'; then
+    at='rank 0 on worker-0 is at wait.py:7 \(time.sleep\(1000\)\); rank 1 on worker-1 is at wait.py:14 \(client.recv\(1\)\)'
+    like "$(report verdict)" "$at" "the verdict has the lines that they are at"
+    like "$(cat "$(hang_file hang.txt)")" '^    .*wait.py:14 in <module>' "hang.txt has Python's stack"
+    is "$(json processes.1.python.0.frames.0.line "$(hang_file hang.json)")" 14 "so has hang.json"
+else
+    skip "this Python's stacks are not known" 3
+fi
 has_shape hang "$(hang_file hang.json)" "hang.json has its shape"
 is "$(json kind "$(hang_file hang.json)") $(json 'processes.#' "$(hang_file hang.json)")" "quiet 2" \
     "no process of Muster's own is in it"
@@ -77,8 +85,13 @@ if can_be_user; then
         >"$out" 2>"$err" </dev/null
     is "$?" 124 "an ordinary user's job"
     like "$(cat "$err")" "$waits" "is looked at as well"
+    if /usr/bin/python3 -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))'; then
+        like "$(cat "$err")" 'rank 1 on worker-1 is at wait.py:14' "Python's stack too"
+    else
+        skip "this Python's stacks are not known"
+    fi
 else
-    skip "no ordinary user can run jobs here" 2
+    skip "no ordinary user can run jobs here" 3
 fi
 
 # --- what counts as life -------------------------------------------------------------------------

@@ -57,7 +57,13 @@
 #define LIMIT_STACK_BYTES (256 * 1024) /* what a debugger may say of one process */
 #define LIMIT_STACK_MS 5000            /* how long it may take for one process */
 #define LIMIT_STACKS_MS 10000          /* and for all of them: the job is stopped only then */
-#define LIMIT_HANG_EDGES 3             /* who waits for whom in the verdict; the rest is counted */
+#define LIMIT_PY_FRAMES 64             /* of a Python thread; of a text, characters */
+#define LIMIT_PY_TEXT 1024
+#define LIMIT_PY_LINES (64 * 1024)      /* bytes of a function's table of lines */
+#define LIMIT_PY_MAPS (4 * 1024 * 1024) /* what a process has mapped, as text */
+#define LIMIT_PY_SOURCE (1024 * 1024)   /* a script that is looked into for a line */
+#define LIMIT_HANG_PLACES 4             /* where ranks are, in the verdict; the rest is counted */
+#define LIMIT_HANG_EDGES 3              /* who waits for whom in the verdict; the rest is counted */
 #define LIMIT_RESTARTS 3   /* of each process, where a file asks for restarts and names no number */
 #define LIMIT_ATTEMPTS 100 /* attempts of a job that are kept; then the first and the last */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */

@@ -2,12 +2,14 @@
 #include "run/hang.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "job/mask.h"
 #include "run/stack.h"
+#include "run/waits.h"
 
 enum { LOOKS_PER_TIMEOUT = 8, LOOK_MIN_MS = 50, LOOK_MAX_MS = 5000 };
 
@@ -99,25 +101,91 @@ static const char *clean_lines(struct arena *a, const struct strbuf *raw)
     return arena_strndup(a, sb.buf, sb.len);
 }
 
+/* A shell that waits for its command: there is nothing to see. */
+static bool only_waits_for_child(const struct look_process *p)
+{
+    return p->n_threads == 1 &&
+           (p->threads[0].call == SYS_wait4 || p->threads[0].call == SYS_waitid);
+}
+
+static void add_places(struct arena *a, struct look *lk)
+{
+    for (size_t i = 0; i < lk->n; i++) {
+        struct look_process *p = &lk->v[i];
+        struct py_stack *s = ARENA_NEW(a, struct py_stack);
+
+        if (p->ours || !*p->command || only_waits_for_child(p))
+            continue;
+        const char *why = python_of(a, p->pid, s);
+        if (why && *why)
+            p->no_python = why;
+        if (why)
+            continue;
+        p->python = s;
+        const struct py_thread *t = python_main(s, p->inner);
+        const struct py_frame *f = t ? python_own(t) : NULL;
+        if (!f)
+            continue;
+        const char *slash = strrchr(f->file, '/');
+        p->place = (struct look_place){.file = slash ? slash + 1 : f->file,
+                                       .function = f->function,
+                                       .line = f->line,
+                                       .source = python_source(a, p->pid, f->file, f->line)};
+    }
+}
+
+/* False: there is no debugger here. */
+static bool add_stack(struct arena *a, struct look_process *p, ns_t deadline)
+{
+    auto_strbuf struct strbuf raw = STRBUF_INIT;
+    int64_t left = (deadline - clock_mono()) / NS_PER_MS;
+
+    if (left <= 0) {
+        p->stack = "(not asked for: the time for stacks was used up)\n";
+        return true;
+    }
+    enum stack_of what = p->python      ? STACK_OF_PYTHON
+                         : p->no_python ? STACK_OF_UNKNOWN_PYTHON
+                                        : STACK_OF_PROGRAM;
+    if (!stack_of(p->pid, what, left < LIMIT_STACK_MS ? left : LIMIT_STACK_MS, &raw))
+        return false;
+    p->stack = clean_lines(a, &raw);
+    p->inside = hang_inside(a, p->stack);
+    return true;
+}
+
+/* Those first that are spoken of: a debugger takes seconds for a large program. */
 static void add_stacks(struct arena *a, struct look *lk)
 {
     ns_t deadline = clock_mono() + LIMIT_STACKS_MS * NS_PER_MS;
+    bool ranks = look_has_ranks(lk);
 
-    for (size_t i = 0; i < lk->n; i++) {
-        auto_strbuf struct strbuf raw = STRBUF_INIT;
-        struct look_process *p = &lk->v[i];
-        int64_t left = (deadline - clock_mono()) / NS_PER_MS;
-        auto_free char *program = xstrndup(p->command, strcspn(p->command, " "));
+    for (int first = 1; first >= 0; first--)
+        for (size_t i = 0; i < lk->n; i++) {
+            struct look_process *p = &lk->v[i];
 
-        if (p->ours || !*p->command)
-            continue;
-        if (left <= 0) {
-            p->stack = "(not asked for: the time for stacks was used up)\n";
-            continue;
+            if (!p->ours && *p->command && is_told(p, ranks) == first && !only_waits_for_child(p) &&
+                !add_stack(a, p, deadline))
+                return;
         }
-        if (!stack_of(p->pid, program, left < LIMIT_STACK_MS ? left : LIMIT_STACK_MS, &raw))
-            return;
-        p->stack = clean_lines(a, &raw);
+}
+
+/* Secrets of the job are in nothing that is written. */
+static void mask_all(struct arena *a, const struct plan *plan, struct look *lk)
+{
+    for (size_t i = 0; i < lk->n; i++) {
+        struct look_process *p = &lk->v[i];
+
+        p->command = masked(a, plan, p->command);
+        p->stack = p->stack ? masked(a, plan, p->stack) : NULL;
+        p->place.source = p->place.source ? masked(a, plan, p->place.source) : NULL;
+        for (size_t t = 0; p->python && t < p->python->n; t++)
+            for (size_t k = 0; k < p->python->v[t].n; k++) {
+                struct py_frame *f = &p->python->v[t].frames[k];
+
+                f->file = masked(a, plan, f->file);
+                f->function = masked(a, plan, f->function);
+            }
     }
 }
 
@@ -142,12 +210,9 @@ static void tell(struct hang *h, struct arena *a, struct look *lk, enum hang_kin
         .job = h->job, .look = lk, .kind = kind, .timeout_ms = h->opts.timeout_ms, .at = now};
 
     look_closer(a, lk);
+    add_places(a, lk);
     add_stacks(a, lk);
-    for (size_t i = 0; i < lk->n; i++) {
-        lk->v[i].command = masked(a, h->job->plan, lk->v[i].command);
-        if (lk->v[i].stack)
-            lk->v[i].stack = masked(a, h->job->plan, lk->v[i].stack);
-    }
+    mask_all(a, h->job->plan, lk);
     hang_sentence(&seen, &sentence);
     mask_sentence(h->job->plan, &sentence);
     write_files(h, &seen, sentence.buf);

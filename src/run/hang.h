@@ -10,6 +10,7 @@
  *
  *     hang.c       the watch
  *     hang_words.c what it looks like, in words and in JSON
+ *     hang_places.c where they are: Python's frames (python.h), what a debugger says (stack.h)
  *     waits.c      who waits for whom
  */
 #ifndef RUN_HANG_H
@@ -54,9 +55,19 @@ struct hang_seen {
     ns_t at;
 };
 
-/* One sentence: what is missing, and who waits for whom as far as sockets tell. */
+/* One sentence: what is missing, who waits for whom as far as sockets tell, and who is where. */
 void hang_sentence(const struct hang_seen *seen, struct strbuf *out);
 void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf *out);
 void hang_json(const struct hang_seen *seen, const char *sentence, struct json *j);
+
+/* The library that a process waits in, by a debugger's text; NULL: it does not show. */
+const char *hang_inside(struct arena *a, const char *stack);
+
+/* "rank 3 on worker-1" */
+void hang_add_name(const struct job *job, const struct look_process *p, struct strbuf *out);
+/* " is at train.py:40 in step (time.sleep(60))" */
+void hang_add_place(const struct look_process *p, struct strbuf *out);
+/* The same of all that it is known of, with before in front of it. */
+void hang_add_places(const struct hang_seen *seen, const char *before, struct strbuf *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* --- the sentence -------------------------------------------------------------------------------- */
 
-static void add_name(const struct job *job, const struct look_process *p, struct strbuf *out)
+void hang_add_name(const struct job *job, const struct look_process *p, struct strbuf *out)
 {
     if (p->rank >= 0)
         strbuf_addf(out, "rank %d on ", p->rank);
@@ -44,7 +44,7 @@ static void add_choices(const struct hang_seen *seen, const struct edge *e, stru
         known = e->owners[i] >= 0;
     for (size_t i = 0; known && i < e->choices; i++) {
         strbuf_addstr(out, i == 0 ? "" : " or ");
-        add_name(seen->job, &seen->look->v[e->owners[i]], out);
+        hang_add_name(seen->job, &seen->look->v[e->owners[i]], out);
     }
     if (!known)
         strbuf_addf(out, "one of %zu connections", e->choices);
@@ -55,7 +55,7 @@ static void add_edge(const struct hang_seen *seen, const struct edge *e, struct 
 {
     const struct look_process *to = owner_of(seen->look, e->socket);
 
-    add_name(seen->job, e->from, out);
+    hang_add_name(seen->job, e->from, out);
     if (e->socket->state == SOCKET_LISTEN) {
         strbuf_addf(out, " waits for somebody to connect to %s", e->socket->local);
         return;
@@ -66,7 +66,7 @@ static void add_edge(const struct hang_seen *seen, const struct edge *e, struct 
         return;
     }
     if (to && !same_name(to, e->from))
-        add_name(seen->job, to, out);
+        hang_add_name(seen->job, to, out);
     else
         strbuf_addstr(out, to ? "another process there" : "somebody outside the job");
     strbuf_addstr(out, ": ");
@@ -81,14 +81,15 @@ static void add_root(const struct hang_seen *seen, const struct look_process *ro
     if (root->n_threads == 0)
         return;
     strbuf_addstr(out, "; ");
-    add_name(seen->job, root, out);
+    hang_add_name(seen->job, root, out);
     if (root->threads[0].call == CALL_RUNNING)
         strbuf_addstr(out, " itself is running");
     else
         strbuf_addf(out, " itself is in %s", look_call_name(a, root->threads[0].call));
 }
 
-static void add_edges(const struct hang_seen *seen, struct strbuf *out)
+/* How many there were. */
+static size_t add_edges(const struct hang_seen *seen, struct strbuf *out)
 {
     const struct look *lk = seen->look;
     bool ranks = look_has_ranks(lk);
@@ -107,6 +108,7 @@ static void add_edges(const struct hang_seen *seen, struct strbuf *out)
     const struct look_process *root = n > 0 ? find_root(lk, ranks) : NULL;
     if (root)
         add_root(seen, root, out);
+    return n;
 }
 
 /* Ranks that have ended and those that have not. */
@@ -144,7 +146,8 @@ void hang_sentence(const struct hang_seen *seen, struct strbuf *out)
         strbuf_addf(out, "no output and no byte read or written for %s (--hang-timeout)", time);
         break;
     }
-    add_edges(seen, out);
+    size_t edges = add_edges(seen, out);
+    hang_add_places(seen, edges > 0 ? "; " : ": ", out);
     strbuf_addstr(out, "; see " HANG_TEXT);
 }
 
@@ -183,13 +186,27 @@ static void text_sockets(const struct hang_seen *seen, const struct look_process
             strbuf_addf(out, ", %lu bytes unread, %lu unsent", s->unread, s->unsent);
         if (to) {
             strbuf_addstr(out, s->accepted ? ": " : ": not accepted by ");
-            add_name(seen->job, to, out);
+            hang_add_name(seen->job, to, out);
             strbuf_addf(out, " (pid %d)", (int)to->pid);
         }
         strbuf_addch(out, '\n');
     }
     if (p->more_sockets > 0)
         strbuf_addf(out, "  and %zu sockets more\n", p->more_sockets);
+}
+
+static void text_python(const struct look_process *p, struct strbuf *out)
+{
+    for (size_t i = 0; p->python && i < p->python->n; i++) {
+        const struct py_thread *t = &p->python->v[i];
+
+        strbuf_addf(out, "  Python, thread %lld inside\n", (long long)t->id);
+        for (size_t k = 0; k < t->n; k++)
+            strbuf_addf(out, "    %s:%d in %s\n", t->frames[k].file, t->frames[k].line,
+                        t->frames[k].function);
+    }
+    if (p->no_python)
+        strbuf_addf(out, "  no Python stack: %s\n", p->no_python);
 }
 
 static void text_stack(const struct look_process *p, struct strbuf *out)
@@ -215,7 +232,7 @@ void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf
         if (p->ours || !*p->command)
             continue;
         strbuf_addch(out, '\n');
-        add_name(seen->job, p, out);
+        hang_add_name(seen->job, p, out);
         strbuf_addf(out, ", pid %d (%d inside), cpu %llu ms, %llu bytes read and written\n  %s\n",
                     (int)p->pid, (int)p->inner, (unsigned long long)p->cpu_ms,
                     (unsigned long long)p->bytes, p->command);
@@ -224,8 +241,15 @@ void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf
             add_edge(seen, &e, out);
             strbuf_addch(out, '\n');
         }
+        if (p->place.file || p->inside) {
+            strbuf_addstr(out, "  ");
+            hang_add_name(seen->job, p, out);
+            hang_add_place(p, out);
+            strbuf_addch(out, '\n');
+        }
         text_threads(a, p, out);
         text_sockets(seen, p, out);
+        text_python(p, out);
         text_stack(p, out);
     }
 }
@@ -291,6 +315,45 @@ static void json_sockets(const struct hang_seen *seen, const struct look_process
     json_end(j);
 }
 
+static void json_place(const struct look_process *p, struct json *j)
+{
+    json_key(j, "place");
+    if (!p->place.file) {
+        json_null(j);
+        return;
+    }
+    json_object(j);
+    json_kv_str(j, "file", p->place.file);
+    json_kv_int(j, "line", p->place.line);
+    json_kv_str(j, "function", p->place.function);
+    json_kv_str(j, "source", p->place.source);
+    json_end(j);
+}
+
+static void json_python(const struct look_process *p, struct json *j)
+{
+    json_key(j, "python");
+    json_array(j);
+    for (size_t i = 0; p->python && i < p->python->n; i++) {
+        const struct py_thread *t = &p->python->v[i];
+
+        json_object(j);
+        json_kv_int(j, "thread", t->id);
+        json_key(j, "frames");
+        json_array(j);
+        for (size_t k = 0; k < t->n; k++) {
+            json_object(j);
+            json_kv_str(j, "file", t->frames[k].file);
+            json_kv_int(j, "line", t->frames[k].line);
+            json_kv_str(j, "function", t->frames[k].function);
+            json_end(j);
+        }
+        json_end(j);
+        json_end(j);
+    }
+    json_end(j);
+}
+
 static void json_process(struct arena *a, const struct hang_seen *seen,
                          const struct look_process *p, struct json *j)
 {
@@ -306,8 +369,11 @@ static void json_process(struct arena *a, const struct hang_seen *seen,
     json_kv_int(j, "cpu_ms", (int64_t)p->cpu_ms);
     json_kv_int(j, "bytes", (int64_t)p->bytes);
     json_kv_str(j, "waits", e.socket ? waits.buf : NULL);
+    json_kv_str(j, "waits_in", p->inside);
+    json_place(p, j);
     json_threads(a, p, j);
     json_sockets(seen, p, j);
+    json_python(p, j);
     json_kv_str(j, "stack", p->stack);
     json_end(j);
 }

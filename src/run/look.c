@@ -119,7 +119,7 @@ static int32_t replica_by_name(const struct plan *plan, const char *role, const 
 /* mpirun's word comes before RANK, which a script may have set for itself. */
 static int32_t rank_of(const struct strbuf *env)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK"};
     uint32_t rank;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -142,6 +142,7 @@ static void identify(const struct plan *plan, struct look_process *p)
     if (role && index)
         p->replica = replica_by_name(plan, role, index);
     p->rank = rank_of(&env);
+    p->of_torchrun = environ_value(&env, "TORCHELASTIC_RUN_ID");
 }
 
 static bool runs_program(pid_t pid, const struct stat *program)
@@ -208,6 +209,18 @@ static void inherit(struct look *lk)
     }
 }
 
+/* Kubeflow gives a container RANK, its node's number, for torchrun to take; its children are ranks. */
+static void see_torchrun(struct look *lk)
+{
+    for (size_t i = 0; i < lk->n; i++) {
+        struct look_process *up =
+            lk->v[i].of_torchrun ? find_pid(lk->v, lk->n, lk->v[i].parent) : NULL;
+
+        if (up && !up->of_torchrun)
+            up->rank = -1;
+    }
+}
+
 void look_at(struct arena *a, const struct plan *plan, pid_t root, struct look *ret)
 {
     struct all all = {0};
@@ -229,6 +242,7 @@ void look_at(struct arena *a, const struct plan *plan, pid_t root, struct look *
         read_bytes(&lk.v[i]);
     }
     inherit(&lk);
+    see_torchrun(&lk);
     add_traffic(&lk);
     *ret = lk;
 }

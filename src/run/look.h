@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "plan/plan.h"
+#include "run/python.h"
 
 /* As the kernel numbers them in /proc/net/tcp. */
 enum {
@@ -47,10 +48,18 @@ struct look_thread {
     unsigned long first;      /* its first argument */
 };
 
+/* Where the script of a Python process is. */
+struct look_place {
+    const char *file, *function; /* without its directory; NULL = not known */
+    int line;                    /* 0 = not known */
+    const char *source;          /* what is written there; NULL = not known */
+};
+
 struct look_process {
     pid_t pid, parent; /* as seen from here */
     pid_t inner;       /* as the job sees it */
     bool ours;         /* Muster's own: an agent, a wrapper of a rank */
+    bool of_torchrun;  /* started by it, which itself is no rank whatever its environment says */
     int32_t replica;   /* -1 = cannot be told */
     int32_t rank;      /* -1 = none */
     uint64_t bytes;    /* read and written since it began, and carried by its connections */
@@ -62,7 +71,13 @@ struct look_process {
     size_t n_threads, more_threads;
     struct look_socket *sockets;
     size_t n_sockets, more_sockets;
-    const char *stack; /* NULL = not asked for */
+
+    /* whoever asks for stacks */
+    const char *stack;       /* a debugger's; NULL = not asked for */
+    struct py_stack *python; /* NULL = it is no Python, or: */
+    const char *no_python;   /* why its stack is not known */
+    struct look_place place;
+    const char *inside; /* the library it waits in: "gloo", "MPI_Recv"; NULL = not known */
 };
 
 struct look {

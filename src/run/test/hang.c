@@ -185,6 +185,67 @@ static void test_sentences(void)
     job_free(job);
 }
 
+/* Six ranks, of which two are elsewhere; a helper of one of them; mpirun. */
+static void test_places(void)
+{
+    static const struct look_place back = {"train.py", "<module>", 51, "loss.backward()"};
+    static const struct look_place sleeps = {"data.py", "Set.next", 7, NULL};
+    struct job *job = running_job();
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct look_process v[8];
+    struct look lk = {.v = v, .n = ARRAY_SIZE(v)};
+    const struct hang_seen seen = {.job = job, .look = &lk, .timeout_ms = 2000};
+
+    for (int i = 0; i < 8; i++)
+        v[i] = (struct look_process){
+            .pid = 10 + i, .replica = 1 + i % 2, .rank = i, .command = "p", .place = back};
+    v[4].place = sleeps;
+    v[6] = (struct look_process){
+        .pid = 16, .parent = 14, .replica = 1, .rank = 4, .command = "p", .place = back};
+    v[7].rank = -1;
+    hang_add_places(&seen, ": ", &sb);
+    is_str(sb.buf,
+           ": rank 4 on worker-0 is at data.py:7 in Set.next; ranks 0 to 3, 5 are at train.py:51 "
+           "(loss.backward())",
+           "the fewest first, ranks of one place together");
+    strbuf_truncate(&sb, 0);
+    v[0].inside = v[1].inside = v[2].inside = v[3].inside = "gloo";
+    hang_add_places(&seen, "", &sb);
+    has(sb.buf, "0 to 3, 5 are at", "what is known of some only is not said of all");
+    strbuf_truncate(&sb, 0);
+    v[5].inside = "gloo";
+    hang_add_places(&seen, "", &sb);
+    has(sb.buf, "ranks 0 to 3, 5 wait in gloo at train.py:51", "what is known of all is");
+    strbuf_truncate(&sb, 0);
+    for (int i = 0; i < 6; i++)
+        v[i].place.line = i + 1;
+    hang_add_places(&seen, "", &sb);
+    has(sb.buf, "; 2 more are at other places", "there is an end");
+    job_free(job);
+}
+
+static void test_inside(void)
+{
+    static const struct {
+        const char *text, *inside;
+    } rows[] = {
+        {"Thread 1 (LWP 5):\n#0  0x1 in sched_yield ()\n#1  0x2 in PMPI_Mprobe () from l.so\n",
+         "MPI_Mprobe"},
+        {"Thread 1 (LWP 5):\n#0  MPI_Recv (buf=0x0)\n", "MPI_Recv"},
+        {"Thread 2 (LWP 6):\n#1  0x2 in MPI_Wait ()\n\nThread 1 (LWP 5):\n#0  0x1 in pause ()\n",
+         NULL},
+        {"Thread 1 (LWP 5):\n#0  0x1 in OMPI_X ()\n", NULL},
+        {"Thread 2 (LWP 6):\n#6  0x7 in gloo::transport::tcp::UnboundBuffer::waitRecv(int*) ()\n",
+         "gloo"},
+        {"ptrace: Operation not permitted.\n", NULL},
+        {"", NULL},
+    };
+    auto_arena struct arena *a = arena_new();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        is_str(hang_inside(a, rows[i].text), rows[i].inside, "a debugger's text %zu", i);
+}
+
 /* The core: one observation, one stop, exit code 124. */
 static void test_core(void)
 {
@@ -215,6 +276,8 @@ int main(void)
 {
     test_what_counts();
     test_sentences();
+    test_places();
+    test_inside();
     test_core();
     return tap_done();
 }
