@@ -6,7 +6,8 @@ of the whole, never sees most of the inputs. So only ranks that really exchange 
 come near the function, and one look at the held-back samples shows whether they did.
 
 Settings are variables: STEPS (80), WEIGHTS (the directory for what is left behind, ./weights), and for
-trying out what happens: STEP_SLEEP (seconds), FAIL_RANK and FAIL_STEP with FAIL (exit, kill, hang).
+trying out what happens: STEP_SLEEP (seconds), FAIL (raise, exit, kill, oom, hang) with FAIL_RANK and
+FAIL_STEP, or with FAIL_TASK ("ps 1"), a task of TensorFlow's that does so as soon as it is there.
 """
 import json
 import os
@@ -87,6 +88,9 @@ def arrived():
     """Leaves the environment behind that this process was given, for whoever wants to look."""
     who = f"{env.get('MUSTER_HOST', socket.gethostname())}.{os.getpid()}"
     write(f"{who}.env", lambda file: file.write(json.dumps(dict(env)).encode()))
+    task = json.loads(env.get("TF_CONFIG", "{}")).get("task")
+    if task and env.get("FAIL_TASK") == f"{task['type']} {task['index']}":
+        fail(env["FAIL_TASK"])
 
 
 def save(rank, size, weights):
@@ -94,15 +98,23 @@ def save(rank, size, weights):
     say(f"rank {rank} of {size}: error {error(beginning()):.4f} before, {error(weights):.4f} now")
 
 
-def between(rank, step):
-    """Called before each step: whatever was ordered for it happens."""
-    time.sleep(float(env.get("STEP_SLEEP", 0)))
-    if env.get("FAIL_RANK") != str(rank) or step != int(env.get("FAIL_STEP", 5)):
-        return
+def fail(who):
     how = env.get("FAIL", "exit")
-    say(f"rank {rank}: {how} at step {step}, as ordered")
+    say(f"{who}: {how}, as ordered")
+    hoard = []
+    if how == "raise":
+        raise RuntimeError("as ordered")
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    while how == "oom":
+        hoard.append(b"x" * (1 << 24))
     while how == "hang":
         time.sleep(60)
     sys.exit(7)
+
+
+def between(rank, step):
+    """Called before each step: whatever was ordered for it happens."""
+    time.sleep(float(env.get("STEP_SLEEP", 0)))
+    if env.get("FAIL_RANK") == str(rank) and step == int(env.get("FAIL_STEP", 5)):
+        fail(f"rank {rank} at step {step}")
