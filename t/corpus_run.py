@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """corpus_run.py - plans and runs job files with each command replaced by lib/meet_all.py.
 
-    corpus_run.py MUSTER DOCUMENTS DIRECTORY FILE...
+    corpus_run.py MUSTER DOCUMENTS DIRECTORY LEVEL FILE...
 
 DOCUMENTS is the program t/libprog/documents, DIRECTORY an empty one for stand-ins of volumes, secrets and config
-maps. A file that `muster validate` does not accept is left out. Each other one is planned, made to fit, and run:
-every replica of the plan has to have met every other, at the host that the plan says. Prints a line per file, tab
-separated: fine or wrong, the file, how many met or why not.
+maps, LEVEL that of isolation. A file that `muster validate` does not accept is left out. Each other one is planned,
+made to fit, and run: every replica of the plan has to have met every other, at the host that the plan says, after
+all its init containers, whose commands are replaced too. Prints a line per file, tab separated: fine or wrong, the
+file, how many met or why not.
 """
 import json
 import os
@@ -21,7 +22,7 @@ try:
 except ImportError:
     Draft7Validator = None
 
-MUSTER, DOCUMENTS, DIRECTORY, *FILES = sys.argv[1:]
+MUSTER, DOCUMENTS, DIRECTORY, LEVEL, *FILES = sys.argv[1:]
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MEET = os.path.join(TOP, 't/lib/meet_all.py')
 SPOKEN = re.compile(r'\[([^/\]]+)(?:/(\d+))?\] met (\d+) as (\S+) on (\S+)$', re.M)
@@ -123,6 +124,28 @@ def replaced(job, dialect, document):
     return options, count
 
 
+def places(node, key, path=''):
+    """The path of every such key in a document, as --set wants it, and what is there."""
+    for k, child in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else []:
+        here = f'{path}[{json.dumps(k)}]'
+        if k == key:
+            yield here, child
+        yield from places(child, key, here)
+
+
+def replaced_inits(document):
+    """Options that put other words in the place of each init container's command."""
+    command = json.dumps(['/bin/sh', '-c', 'echo "prepared $MUSTER_HOST"'])
+    options = []
+    for key in ('initContainers', 'init'):
+        for path, inits in places(document, key):
+            for i, init in enumerate(inits if isinstance(inits, list) else []):
+                options += ['--set', f'{path}[{i}].command={command}']
+                if 'args' in init:
+                    options += ['--set', f'{path}[{i}].args=null']
+    return options
+
+
 def has_launcher(job):
     return job['framework'] == 'mpi' and any(p['role'] == 'launcher' for p in job['processes'])
 
@@ -160,6 +183,20 @@ def check_output(job, count, out):
     return len(lines), len(spoken)
 
 
+def check_inits(job, run):
+    """Each init container of the plan has run in each replica of its role, on the replica's host."""
+    hosts = {p['replica']: p for p in job['processes']}
+    for role in job['roles']:
+        for init in role.get('init', []):
+            for replica, p in hosts.items():
+                if p['role'] != role['name']:
+                    continue
+                with open(f'{run}/logs/{replica}.init-{init["name"]}.log', encoding='utf-8') as f:
+                    if f.read() != f'prepared {p["host"]}\n':
+                        raise Wrong(f'{replica} was not prepared by {init["name"]}')
+    return sum(len(role.get('init', [])) for role in job['roles'])
+
+
 def ending(document):
     """A job that is to be retried for ever, even when it has succeeded, would not end."""
     if document.get('retryCount') == -2:
@@ -171,18 +208,25 @@ def ending(document):
 
 def try_file(path, dialect, document, shape):
     explain([], path, shape)
-    options = ['--fit', '--skip-init', '--workdir', DIRECTORY, *stand_ins(document), *ending(document)]
+    options = ['--isolate', LEVEL, '--fit', '--workdir', DIRECTORY, *stand_ins(document), *ending(document),
+               *replaced_inits(document)]
     commands, count = replaced(explain(options, path, None), dialect, document)
     options += commands
     job = explain(options, path, shape)
-    code, out, err = ask(MUSTER, 'run', '--grace', '2s', *options, path, limit=LIMIT)
+    run = os.path.join(DIRECTORY, 'run')
+    command = [MUSTER, 'run', '--grace', '2s', '--run-dir', run]
+    shutil.rmtree(run, ignore_errors=True)
+    code, out, err = ask(*command, *options, path, limit=LIMIT)
     refused = code == 125 and re.search(r'there is no (\S+) here for the volume', err)
     if refused:  # where no mount point may be made; the message says that --map does it
         options += ['--map', f'{refused[1]}={DIRECTORY}/volumes']
-        code, out, err = ask(MUSTER, 'run', '--grace', '2s', *options, path, limit=LIMIT)
+        shutil.rmtree(run, ignore_errors=True)
+        code, out, err = ask(*command, *options, path, limit=LIMIT)
     if code != 0:
         raise Wrong(f'ends with {code}: {err.strip()[-700:]}')
-    return '%d on %d' % check_output(job, count, out)
+    met = '%d on %d' % check_output(job, count, out)
+    inits = check_inits(job, run)
+    return f'{met}, {inits} init containers' if inits else met
 
 
 def main():
@@ -198,7 +242,7 @@ def main():
         path, dialect, text = line.split('\t', 2)
         try:
             print('fine', path, try_file(path, dialect, json.loads(text), shape), sep='\t', flush=True)
-        except (Wrong, subprocess.TimeoutExpired) as e:
+        except (Wrong, OSError, subprocess.TimeoutExpired) as e:
             print('wrong', path, ' '.join(str(e).split()), sep='\t', flush=True)
 
 
