@@ -108,6 +108,13 @@ static void test_arena(void)
     bool zero = true, aligned = true;
 
     is_str(s, "worker-3", "printf");
+    for (int n = 254; n < 259; n++) { /* about where it does not fit at once */
+        const char *long_one = arena_printf(a, "%*d", n, 7);
+
+        is_int((int)strlen(long_one), n, "%d bytes", n);
+        is_int(long_one[n - 1], '7', "the last of them");
+    }
+    is_str(arena_printf(a, "%s", ""), "", "nothing");
     is_str(arena_strndup(a, "abc", 2), "ab", "strndup");
     ok(!arena_strdup(a, NULL), "NULL stays NULL");
     big = arena_alloc(a, 1000000);

@@ -2,6 +2,7 @@
 #include "doc/json.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/tap.h"
 
@@ -45,11 +46,31 @@ static void test_shapes(void)
     is_str(pretty.buf, "{\n  \"a\": [\n    1,\n    false\n  ],\n  \"b\": {}\n}", "pretty");
 }
 
+/* Deeper than what is indented in one piece. */
+static void test_depth(void)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct json j = JSON_PRETTY(&sb);
+    const char *line;
+
+    for (int i = 0; i < 20; i++)
+        json_array(&j);
+    json_int(&j, 1);
+    line = strrchr(sb.buf, '\n');
+    is_int((int)strspn(line + 1, " "), 40, "two spaces for each of 20 levels");
+    is_str(line + 41, "1", "and then the value");
+    for (int i = 0; i < 20; i++)
+        json_end(&j);
+    is_str(strrchr(sb.buf, '\n'), "\n]", "the last bracket has none");
+}
+
 static void test_strings(void)
 {
     static const struct {
         const char *in, *out;
     } rows[] = {
+        {"", "\"\""},
+        {"plain, é, and \t plain", "\"plain, é, and \\t plain\""},
         {"a\"b\\c/", "\"a\\\"b\\\\c/\""},
         {"\b\t\n\v\f\r\x1b", "\"\\b\\t\\n\\u000b\\f\\r\\u001b\""},
         {"\x7f\xc2\x9b", "\"\\u007f\\u009b\""},
@@ -73,6 +94,7 @@ int main(void)
     struct json j = JSON_COMPACT(&sb);
 
     test_shapes();
+    test_depth();
     test_strings();
     json_strn(&j, "a\0b", 3);
     is_str(sb.buf, "\"a\\u0000b\"", "a NUL inside");
