@@ -304,24 +304,30 @@ static const char *take_optional(struct scan *s, const char *p)
     return end + 2;
 }
 
-/* {inputs.x} was the form of 2021. */
+/* {inputs.x} was the form of 2021; ${inputs.x} has never been one. */
+static void warn_braces(struct scan *s, const char *p, size_t prefix, bool output)
+{
+    const char *end = strchr(p, '}'), *name = p + prefix;
+    bool dollar = p > s->text && p[-1] == '$';
+    int n = end ? (int)(end + 1 - p) : 0;
+
+    if (!end || n > 80 || (p > s->text && p[-1] == '{') ||
+        !value_named(s->l->out, output, arena_strndup(s->l->b.a, name, (size_t)(end - name))))
+        return;
+    diag_pos(s->l->b.ds, place(s, p - dollar), node_path(s->l->b.a, s->at), "W0420",
+             arena_printf(s->l->b.a, "write ${%.*s}", n, p),
+             dollar ? "`$%.*s` is left to the shell, which has no such variable"
+                    : "`%.*s` is plain text: single braces were the form of 2021",
+             n, p);
+}
+
 static void warn_old_braces(struct scan *s)
 {
     static const char *const kinds[] = {"{inputs.", "{outputs."};
 
-    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-        const char *p = strstr(s->text, kinds[k]), *end = p ? strchr(p, '}') : NULL;
-        const char *name = p ? p + strlen(kinds[k]) : NULL;
-
-        if (!end || end - p > 80 || (p > s->text && (p[-1] == '{' || p[-1] == '$')))
-            continue;
-        name = arena_strndup(s->l->b.a, name, (size_t)(end - name));
-        if (value_named(s->l->out, k == 1, name))
-            diag_pos(s->l->b.ds, place(s, p), node_path(s->l->b.a, s->at), "W0420",
-                     arena_printf(s->l->b.a, "write ${%.*s}", (int)(end + 1 - p), p),
-                     "`%.*s` is plain text: single braces were the form of 2021",
-                     (int)(end + 1 - p), p);
-    }
+    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+        for (const char *p = s->text; (p = strstr(p, kinds[k])); p += strlen(kinds[k]))
+            warn_braces(s, p, strlen(kinds[k]), k == 1);
 }
 
 const char *az_command(struct az *l, const struct node *at, const char *text)

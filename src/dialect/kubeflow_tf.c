@@ -154,6 +154,13 @@ static void check_chief(struct lowering *l)
     if (in->of[KUBEFLOW_CHIEF] && in->of[KUBEFLOW_MASTER])
         diag_at(l->b.ds, node_label(in->of[KUBEFLOW_MASTER]->at), "E0343", "keep one of them",
                 "a Master is a Chief by its old name, and there is a Chief");
+    for (size_t i = 0; i < l->out->n_roles; i++) {
+        const struct role *role = &l->out->roles[i];
+
+        if (role->replicas > 1 && (role == l->of[KUBEFLOW_CHIEF] || role == l->of[KUBEFLOW_MASTER]))
+            diag_at(l->b.ds, role->replicas_at, "W0347", "write 1, and more workers",
+                    "%d replicas of the %s: TensorFlow has one", role->replicas, role->name);
+    }
 }
 
 static void lower_spec(struct lowering *l)

@@ -142,6 +142,17 @@ static void lower_task_retry(struct lowering *l, const struct node *at, struct r
     }
 }
 
+/* A count that was meant as the number of a port. */
+static void check_count(const struct lowering *l, const struct port_request *port)
+{
+    enum { MANY = 1024 }; /* the first number that anybody may listen at */
+
+    if (port->count >= MANY)
+        diag_at(l->b.ds, port->at, "W0315", "OpenPAI chooses the numbers; 1 port is meant, probably",
+                "%d ports `%s` for each task: the value says how many, not which", port->count,
+                port->label);
+}
+
 static void lower_ports(struct lowering *l, const struct node *map, struct role *role)
 {
     struct port_request *ports = NULL;
@@ -165,6 +176,7 @@ static void lower_ports(struct lowering *l, const struct node *map, struct role 
             bind_missing(&l->b, map, "ports", p->key->text, NULL);
         ports[n++] = (struct port_request){
             .label = p->key->text, .count = pai_int(&l->b, &count, p->value), .at = p->value};
+        check_count(l, &ports[n - 1]);
     }
     pai_set_ports(l->b.a, role, ports, n);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "base/num.h"
 
 const struct pod_container *pod_find_container(const struct pod_template *t, const char *name)
@@ -89,6 +90,24 @@ struct amounts { /* what limits or requests say */
     const struct node *cpu_at, *memory_at, *gpu_at;
 };
 
+/* Names without a domain are Kubernetes' own, and it refuses others when the pod is made. */
+static void tell_other(const struct binder *b, const struct node *key)
+{
+    static const char *const own[] = {"cpu", "memory", "ephemeral-storage", "storage"};
+    const char *near = nearest_word(key->text, own, ARRAY_SIZE(own));
+    bool gpu = strcasestr(key->text, "gpu") != NULL;
+    const char *hint = gpu    ? "did you mean `nvidia.com/gpu`?"
+                       : near ? arena_printf(b->a, "did you mean `%s`?", near)
+                              : NULL;
+
+    if (strchr(key->text, '/') || (near && strcmp(near, key->text) == 0) ||
+        strncmp(key->text, "hugepages-", 10) == 0)
+        diag_at(b->ds, key, "N0301", gpu ? hint : NULL, "`%s` has no effect in a local run",
+                key->text);
+    else
+        diag_at(b->ds, key, "W0205", hint, "`%s` is no resource that Kubernetes has", key->text);
+}
+
 static void read_amounts(const struct binder *b, const char *what, const struct node *map,
                          struct amounts *ret)
 {
@@ -117,8 +136,7 @@ static void read_amounts(const struct binder *b, const char *what, const struct 
             ret->gpu = (ret->gpu > 0 ? ret->gpu : 0) + v;
             ret->gpu_at = value;
         } else {
-            diag_at(b->ds, map->pairs[i].key, "N0301", NULL, "`%s` has no effect in a local run",
-                    name);
+            tell_other(b, map->pairs[i].key);
         }
     }
 }
@@ -135,6 +153,10 @@ static void fill_resources(const struct binder *b, const struct pod_volumes *vs,
         diag_at(b->ds, limits.gpu_at, limits.gpu < requests.gpu ? "E0205" : "W0313", NULL,
                 "limits ask for %lld GPUs and requests for %lld; a cluster wants them equal",
                 (long long)limits.gpu, (long long)requests.gpu);
+    if (requests.gpu > 0 && !limits.gpu_at)
+        diag_at(b->ds, requests.gpu_at, "W0313", "put it below `limits`",
+                "requests ask for %lld GPU%s and limits for none; a cluster wants them equal",
+                (long long)requests.gpu, requests.gpu == 1 ? "" : "s");
     res->cpu_limit_milli = limits.cpu;
     res->cpu_limit_at = limits.cpu_at;
     res->cpu_request_milli = requests.cpu;

@@ -202,6 +202,15 @@ static void check_restart(const struct checked *k)
         bind_word(k->b, policy, "restartPolicy", policy->text, words, ARRAY_SIZE(words));
 }
 
+static void check_pull_policy(const struct checked *k, const struct pod_container *c)
+{
+    static const char *const words[] = {"Always", "IfNotPresent", "Never"};
+    const struct node *policy = node_get(c->at, "imagePullPolicy");
+
+    if (policy && policy->type == NODE_STRING && policy->len)
+        bind_word(k->b, policy, "imagePullPolicy", policy->text, words, ARRAY_SIZE(words));
+}
+
 void pod_check(const struct binder *b, const struct pod_spec *spec,
                const struct pod_container *used)
 {
@@ -213,8 +222,10 @@ void pod_check(const struct binder *b, const struct pod_spec *spec,
     };
 
     check_names(&k);
-    for (size_t i = 0; i < k.n_init + k.n; i++)
+    for (size_t i = 0; i < k.n_init + k.n; i++) {
         check_limits(&k, container(&k, i), container(&k, i) != used);
+        check_pull_policy(&k, container(&k, i));
+    }
     check_ports(&k);
     check_restart(&k);
 }

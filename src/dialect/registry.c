@@ -53,34 +53,34 @@ const char *verdict_name(enum verdict v)
 /* A version that ends in '/' stands for all of its group, a NULL kind for all kinds; the first
  * match counts. Rows without an id are jobs of others: recognised, never run. */
 static const struct kube_row {
-    const char *version, *kind, *id;
+    const char *version, *kind, *id, *hint;
 } kube_rows[] = {
-    {"batch.tensorstack.dev/", NULL, NULL},
-    {"tensorstack.dev/", "AutoTuneExperiment", NULL},
-    {"kubeflow.org/v1alpha1", "MPIJob", "kubeflow-mpi-v1alpha1"},
-    {"kubeflow.org/v1alpha2", "MPIJob", "kubeflow-mpi-v1alpha2"},
-    {"kubeflow.org/v1", "MPIJob", "kubeflow-mpi-v1"},
-    {"kubeflow.org/v2beta1", "MPIJob", "kubeflow-mpi-v2beta1"},
-    {"kubeflow.org/v1alpha1", "PyTorchJob", NULL},
-    {"kubeflow.org/", "PyTorchJob", "kubeflow-pytorch"},
-    {"kubeflow.org/v1alpha1", "TFJob", NULL},
-    {"kubeflow.org/", "TFJob", "kubeflow-tf"},
-    {"kubeflow.org/", "XGBoostJob", NULL},
-    {"kubeflow.org/", "MXJob", NULL},
-    {"kubeflow.org/", "PaddleJob", NULL},
-    {"kubeflow.org/", "JAXJob", NULL},
-    {"kubeflow.org/", "MPIJob", NULL},
-    {"trainer.kubeflow.org/", "TrainJob", NULL},
-    {"tensorflow.org/", "TFJob", NULL},
-    {"frameworkcontroller.microsoft.com/", "Framework", NULL},
-    {"batch/", "Job", NULL},
-    {"batch/", "CronJob", NULL},
-    {"batch.volcano.sh/", "Job", NULL},
-    {"jobset.x-k8s.io/", "JobSet", NULL},
-    {"ray.io/", "RayJob", NULL},
-    {"sparkoperator.k8s.io/", "SparkApplication", NULL},
-    {"argoproj.io/", "Workflow", NULL},
-    {"muster/", NULL, NULL},
+    {"batch.tensorstack.dev/", NULL, NULL, NULL},
+    {"tensorstack.dev/", "AutoTuneExperiment", NULL, NULL},
+    {"kubeflow.org/v1alpha1", "MPIJob", "kubeflow-mpi-v1alpha1", NULL},
+    {"kubeflow.org/v1alpha2", "MPIJob", "kubeflow-mpi-v1alpha2", NULL},
+    {"kubeflow.org/v1", "MPIJob", "kubeflow-mpi-v1", NULL},
+    {"kubeflow.org/v2beta1", "MPIJob", "kubeflow-mpi-v2beta1", NULL},
+    {"kubeflow.org/v1alpha1", "PyTorchJob", NULL, NULL},
+    {"kubeflow.org/", "PyTorchJob", "kubeflow-pytorch", NULL},
+    {"kubeflow.org/v1alpha1", "TFJob", NULL, NULL},
+    {"kubeflow.org/", "TFJob", "kubeflow-tf", NULL},
+    {"kubeflow.org/", "XGBoostJob", NULL, NULL},
+    {"kubeflow.org/", "MXJob", NULL, NULL},
+    {"kubeflow.org/", "PaddleJob", NULL, NULL},
+    {"kubeflow.org/", "JAXJob", NULL, NULL},
+    {"kubeflow.org/", "MPIJob", NULL, "MPIJobs are of v2beta1, v1, v1alpha2 or v1alpha1"},
+    {"trainer.kubeflow.org/", "TrainJob", NULL, NULL},
+    {"tensorflow.org/", "TFJob", NULL, NULL},
+    {"frameworkcontroller.microsoft.com/", "Framework", NULL, NULL},
+    {"batch/", "Job", NULL, NULL},
+    {"batch/", "CronJob", NULL, NULL},
+    {"batch.volcano.sh/", "Job", NULL, NULL},
+    {"jobset.x-k8s.io/", "JobSet", NULL, NULL},
+    {"ray.io/", "RayJob", NULL, NULL},
+    {"sparkoperator.k8s.io/", "SparkApplication", NULL, NULL},
+    {"argoproj.io/", "Workflow", NULL, NULL},
+    {"muster/", NULL, NULL, "did you mean apiVersion `muster/v1`?"},
 };
 
 static bool kube_match(const struct kube_row *row, const char *version, const char *kind)
@@ -93,13 +93,18 @@ static bool kube_match(const struct kube_row *row, const char *version, const ch
     return !row->kind || strcmp(kind, row->kind) == 0;
 }
 
-static const char *kube_hint(struct arena *a, const char *version)
+/* A version or a kind that is near one of ours. */
+static const char *kube_hint(struct arena *a, const char *version, const char *kind)
 {
     static const char *const versions[] = {"batch.tensorstack.dev/v1beta1", "kubeflow.org/v1",
                                            "kubeflow.org/v2beta1", "muster/v1"};
+    static const char *const kinds[] = {"MPIJob", "PyTorchJob", "TFJob"};
     const char *near = nearest_word(version, versions, ARRAY_SIZE(versions));
 
-    return near ? arena_printf(a, "did you mean apiVersion `%s`?", near) : NULL;
+    if (near && strcmp(near, version) != 0)
+        return arena_printf(a, "did you mean apiVersion `%s`?", near);
+    near = near && kind ? nearest_word(kind, kinds, ARRAY_SIZE(kinds)) : NULL;
+    return near ? arena_printf(a, "did you mean kind `%s`?", near) : NULL;
 }
 
 static const char *text_of(const struct node *root, const char *key)
@@ -124,10 +129,11 @@ static struct sighting sight_kube(struct arena *a, const struct node *root, cons
         if (kube_match(&kube_rows[i], version, kind ? kind : "")) {
             s.verdict = VERDICT_UNSUPPORTED;
             s.id = kube_rows[i].id;
+            s.hint = kube_rows[i].hint;
             return s;
         }
     }
-    s.hint = kube_hint(a, version);
+    s.hint = kube_hint(a, version, kind);
     return s;
 }
 
@@ -176,8 +182,17 @@ static struct sighting sight_platform(struct arena *a, const struct node *root)
 
 /* --- all together --------------------------------------------------------------------------- */
 
-static const char *notjob_hint(const struct node *root)
+static const char *notjob_hint(struct arena *a, const struct node *root)
 {
+    static const char *const keys[] = {"apiVersion", "protocolVersion", "jobName", "taskRoles"};
+
+    for (size_t i = 0; root->type == NODE_MAP && i < root->n; i++) {
+        const char *key = root->pairs[i].key->text;
+        const char *near = nearest_word(key, keys, ARRAY_SIZE(keys));
+
+        if (near && strcmp(near, key) != 0)
+            return arena_printf(a, "did you mean `%s` where it says `%.40s`?", near, key);
+    }
     if (node_get(root, "kind"))
         return "`apiVersion` is missing, e.g. batch.tensorstack.dev/v1beta1";
     if (node_get(root, "spec"))
@@ -203,7 +218,7 @@ struct sighting dialect_sight(struct arena *a, const struct node *root)
     if (root->type == NODE_MAP)
         s = sight_platform(a, root);
     if (!s.words)
-        s = (struct sighting){.verdict = VERDICT_NOTJOB, .hint = notjob_hint(root)};
+        s = (struct sighting){.verdict = VERDICT_NOTJOB, .hint = notjob_hint(a, root)};
     if (!s.at)
         s.at = root;
     return s;

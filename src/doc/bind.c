@@ -15,7 +15,7 @@ void bind_type_error(const struct binder *b, const char *name, const char *what,
 {
     const struct node *at = node->type == NODE_NULL && !node->len ? node_label(node) : node;
 
-    diag_at(b->ds, at, "E0107", hint, "`%s` must be %s, not %s", name, what,
+    diag_at(b->ds, at, "E0107", hint ? hint : bind_type_hint(b, name, what, node), "`%s` must be %s, not %s", name, what,
             node_words(b->a, node));
 }
 
@@ -58,12 +58,32 @@ void bind_missing(const struct binder *b, const struct node *map, const char *wh
         diag_at(b->ds, node_label(map), "E0103", hint, "`%s` is missing in %s", key, what);
 }
 
+/* The only one of the words that the word is a part of, or that is a part of it. */
+static const char *word_around(const char *word, const char *const *words, size_t n)
+{
+    enum { LEAST = 4 };
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        bool around = strlen(word) >= LEAST && strcasestr(words[i], word);
+
+        if (!around && !(strlen(words[i]) >= LEAST && strcasestr(word, words[i])))
+            continue;
+        if (found)
+            return NULL;
+        found = words[i];
+    }
+    return found;
+}
+
 void bind_word(const struct binder *b, const struct node *at, const char *name, const char *word,
                const char *const *words, size_t n)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     const char *near = nearest_word(word, words, n);
 
+    if (!near)
+        near = word_around(word, words, n);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(word, words[i]) == 0)
             return;
@@ -170,12 +190,6 @@ bool bind_string(const struct binder *b, const char *name, const struct node *no
 {
     bool as_bool;
 
-    if (node->type == NODE_INT || node->type == NODE_FLOAT || node->type == NODE_BOOL) {
-        const char *hint = arena_printf(b->a, "put it in quotes: \"%s\"", node->text);
-
-        bind_type_error(b, name, "a string", hint, node);
-        return false;
-    }
     if (node->type != NODE_STRING) {
         bind_type_error(b, name, "a string", NULL, node);
         return false;
@@ -219,10 +233,7 @@ static bool bind_int(const struct binder *b, const struct bind_field *f, const s
     const char *text = node->text;
 
     if (node->type != NODE_INT) {
-        bool quoted = node->type == NODE_STRING && node->len && node->len < 11 &&
-                      strspn(text, "0123456789") == node->len;
-
-        bind_type_error(b, f->key, "an integer", quoted ? "remove the quotes" : NULL, node);
+        bind_type_error(b, f->key, "an integer", NULL, node);
         return false;
     }
     if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
@@ -230,7 +241,10 @@ static bool bind_int(const struct binder *b, const struct bind_field *f, const s
                 "`%s` is taken as decimal %lld; to readers of YAML 1.1 a leading zero means octal",
                 f->key, (long long)node->i);
     if (node->i < f->min || node->i > f->max) {
-        if (f->max == INT32_MAX)
+        if (f->max == INT32_MAX && node->i > f->max)
+            diag_at(b->ds, node, "E0203", NULL, "`%s` must be at most %d, not %s", f->key, f->max,
+                    text);
+        else if (f->max == INT32_MAX)
             diag_at(b->ds, node, "E0203", NULL, "`%s` must be at least %d, not %s", f->key, f->min,
                     text);
         else
@@ -249,11 +263,7 @@ bool bind_strings(const struct binder *b, const char *name, const struct node *n
     bool fine = true;
 
     if (node->type != NODE_SEQ) {
-        const char *hint = node->type == NODE_STRING && node->len < 60
-                               ? "write a list, one word per item: [\"program\", \"argument\"]"
-                               : NULL;
-
-        bind_type_error(b, name, "a list of strings", hint, node);
+        bind_type_error(b, name, "a list of strings", NULL, node);
         return false;
     }
     list = ARENA_ARRAY(b->a, const char *, node->n + 1);
@@ -337,7 +347,8 @@ static void bind_field(const struct binder *b, const struct bind_field *f, const
         if (node->type == NODE_MAP)
             memcpy(target, &(void *){bind_map(b, f->table, node)}, sizeof(void *));
         else
-            bind_type_error(b, f->key, "a mapping", NULL, node);
+            bind_type_error(b, f->key, "a mapping",
+                            node->type == NODE_SEQ ? NULL : known_keys(b, f->table), node);
         break;
     case BIND_STRUCTS:
         if (bind_structs(b, f, node, &list))

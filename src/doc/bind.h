@@ -116,9 +116,13 @@ bool bind_bool(const struct binder *b, const char *name, const struct node *node
 void bind_word(const struct binder *b, const struct node *at, const char *name, const char *word,
                const char *const *words, size_t n);
 
-/* Adds "NAME must be WHAT, not …" at the node (at its key if it has no value). */
+/* Adds "NAME must be WHAT, not …" at the node (at its key if it has no value). Without a hint it says
+ * what may have been meant, if that can be guessed (bind_hint.c). */
 void bind_type_error(const struct binder *b, const char *name, const char *what, const char *hint,
                      const struct node *node);
+
+const char *bind_type_hint(const struct binder *b, const char *name, const char *what,
+                           const struct node *node);
 
 /* Adds "`key` is missing in WHAT" where the mapping's own key stands. */
 void bind_missing(const struct binder *b, const struct node *map, const char *what, const char *key,

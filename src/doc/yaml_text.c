@@ -192,6 +192,31 @@ static char char_at(const struct doc *doc, struct pos at)
     return 0;
 }
 
+/* A line that became one text with the next because its own ':' is not there, or has no blank behind it. */
+static const char *joined_line_hint(struct arena *a, const struct doc *doc, struct pos at)
+{
+    const char *line = doc->source, *next = line, *end = line + doc->source_len, *colon;
+    uint32_t number = 1;
+    size_t len;
+
+    for (uint32_t n = 1; n < at.line && next < end; n++) {
+        const char *eol = memchr(next, '\n', (size_t)(end - next));
+
+        if (next[strspn(next, " ")] != '\n') { /* an empty line is not the one */
+            line = next;
+            number = n;
+        }
+        next = eol ? eol + 1 : end;
+    }
+    len = strcspn(line, "\n");
+    if (line == next || strspn(line, " ") != strspn(next, " ") || strchr("-#", line[strspn(line, " ")]))
+        return NULL;
+    colon = memchr(line, ':', len);
+    if (colon && colon + 1 < line + len && colon[1] != ' ')
+        return arena_printf(a, "a blank is missing behind the ':' of line %u", number);
+    return colon ? NULL : arena_printf(a, "a ':' is missing in line %u", number);
+}
+
 /* ["say "hi""]: what follows a closing quote at once shows that the quote was not meant to close. */
 static bool closed_too_early(const struct doc *doc, const struct yaml_problem *p)
 {
@@ -227,7 +252,8 @@ void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, str
             continue;
         if (ph->at_context && p->context_at.line)
             at = p->context_at;
-        hint = ph->hint;
+        hint = i == 0 ? joined_line_hint(ds->arena, doc, at) : NULL;
+        hint = hint ? hint : ph->hint;
         if (!hint && p->context_at.line)
             hint = arena_printf(ds->arena, "for what was opened at %u:%u", p->context_at.line,
                                 p->context_at.column);

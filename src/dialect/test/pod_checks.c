@@ -46,6 +46,13 @@ static const struct {
     {"  initContainers: [{name: a, image: i}]\n" TWO("", ""), "E0144@4:12",
      "or of an init container's"},
 
+    {TWO(", imagePullPolicy: IfNotPresent", ""), "none", "a pull policy"},
+    {TWO("", ", imagePullPolicy: always"), "E0209@4:32", "that there is none of"},
+    {TWO(ASKS("", "nvidia.com/gpu: 2"), ""), "W0313@3:66", "GPUs without a limit"},
+    {TWO(ASKS("gpu: 2", ""), ""), "W0205@3:36", "a resource without a domain"},
+    {TWO(ASKS("nvidia/gpu: 2, hugepages-2Mi: 4Mi, ephemeral-storage: 1Gi", ""), ""), "none",
+     "others are taken"},
+
     {TWO(PORTS("{containerPort: 80}"), PORTS("{containerPort: 81}")), "none", "ports"},
     {TWO(PORTS("{containerPort: 80}"), PORTS("{containerPort: 80}")), "W0113@4:39",
      "containers share a network"},

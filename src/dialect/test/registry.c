@@ -64,10 +64,44 @@ static const struct {
     {"text", VERDICT_NOTJOB, NULL, NULL},
 };
 
+/* What may have been meant. */
+static const struct {
+    const char *text, *hint;
+} hints[] = {
+    {"{apiVersion: kubeflow.org/v1, kind: PytorchJob}", "kind `PyTorchJob`"},
+    {"{apiVersion: kubeflow.com/v1, kind: TFJob}", "apiVersion `kubeflow.org/v1`"},
+    {"{apiVersion: kubeflow.org/v2, kind: MPIJob}", "v2beta1, v1, v1alpha2 or v1alpha1"},
+    {"{apiVersion: muster/v2}", "apiVersion `muster/v1`"},
+    {"{apiversion: kubeflow.org/v1, kind: TFJob}", "`apiVersion` where it says `apiversion`"},
+    {"{protocolversion: 2, name: j}", "`protocolVersion` where it says `protocolversion`"},
+    {"{kind: TFJob}", "`apiVersion` is missing"},
+    {"{apiVersion: v1, kind: Service}", NULL},
+    {"{a: b}", NULL},
+};
+
+static void test_hints(struct arena *a)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+        struct sighting s;
+        struct diags ds;
+        struct doc doc;
+
+        diags_init(&ds, a);
+        yaml_read(a, "x", hints[i].text, strlen(hints[i].text), &ds, &doc);
+        s = dialect_sight(a, doc.roots[0]);
+        if (hints[i].hint)
+            has(s.hint, hints[i].hint, "%s", hints[i].text);
+        else
+            is_str(s.hint, NULL, "%s: nothing is near", hints[i].text);
+        diags_release(&ds);
+    }
+}
+
 int main(void)
 {
     auto_arena struct arena *a = arena_new();
 
+    test_hints(a);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct diags ds;
         struct doc doc;

@@ -146,6 +146,51 @@ static void test_wrong(struct arena *a)
     }
 }
 
+/* What may have been meant by a value of another type. */
+static void test_hints(struct arena *a)
+{
+    static const struct {
+        const char *name, *what, *value, *want;
+    } rows[] = {
+        {"n", "an integer", "\"12\"", "remove the quotes"},
+        {"n", "an integer", "twelve", ""},
+        {"ttlSecondsAfterFinished", "an integer", "1h", "seconds are counted: 3600"},
+        {"n", "an integer", "1h", ""},
+        {"memoryMB", "an integer", "16Gi", "MB are counted: 16384"},
+        {"memory", "a quantity such as", "4 GiB", "write 4Gi"},
+        {"memory", "a quantity such as", "1.5gb", "write 1.5G"},
+        {"memory", "a quantity such as", "4 bananas", ""},
+        {"cpu", "a quantity such as", "2 cores", "write 2"},
+        {"cpu", "a quantity such as", "2mb", ""},
+        {"m", "a mapping", "[{name: a}]", "write the name of each as a key, `NAME:`, and the rest below it"},
+        {"m", "a mapping", "[{a: b}]", "remove the `- `"},
+        {"m", "a mapping", "[a=b]", "write `NAME: value`, without `- ` and brackets"},
+        {"m", "a mapping", "[]", ""},
+        {"env", "a list", "{A: b}", "write - {name: A, value: …}, one for each"},
+        {"l", "a list", "{a: {}}", "put `- ` before the first key of each item"},
+        {"l", "a list", "{}", ""},
+        {"l", "a list of strings", "a b", "write a list, one word per item: [\"program\", \"argument\"]"},
+        {"s", "a string", "5", "put it in quotes: \"5\""},
+        {"s", "a string", "[a]", "remove the brackets or the `- `"},
+        {"s", "a string", "[a, b]", "write it as one text"},
+        {"s", "a string", "{a: b}", ""},
+        {"s", "true or false", "5", ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct diags ds;
+        struct doc doc;
+        const char *hint;
+
+        diags_init(&ds, a);
+        yaml_read(a, "x", rows[i].value, strlen(rows[i].value), &ds, &doc);
+        hint = bind_type_hint(&(struct binder){.a = a, .ds = &ds}, rows[i].name, rows[i].what,
+                              doc.roots[0]);
+        is_str(hint ? hint : "", rows[i].want, "%s as %s", rows[i].value, rows[i].what);
+        diags_release(&ds);
+    }
+}
+
 /* What is missing is told once, but it is told. */
 static void test_misspelt(struct arena *a)
 {
@@ -176,6 +221,7 @@ int main(void)
 
     test_good(a);
     test_wrong(a);
+    test_hints(a);
     test_misspelt(a);
     return tap_done();
 }

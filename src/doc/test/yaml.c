@@ -214,6 +214,29 @@ static void test_wrong(void)
     }
 }
 
+/* A line that has become one with the next. */
+static void test_joined(void)
+{
+    static const struct {
+        const char *text, *hint;
+    } rows[] = {
+        {"a:\n  b 1\n  c: 2\n", "a ':' is missing in line 2"},
+        {"a:\n  b:1\n  c: 2\n", "a blank is missing behind the ':' of line 2"},
+        {"a:\n  b 1\n\n  c: 2\n", "a ':' is missing in line 2"},
+        {"a:\n  - b 1\n    c: 2\n", "put the text in quotes"},
+        {"a: b: c\n", "put the text in quotes"},
+        {"a: b\n  c: 2\n", "put the text in quotes"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct read rd;
+
+        read_text(&rd, rows[i].text, strlen(rows[i].text));
+        has(rd.ds.n ? rd.ds.v[0].hint : "", rows[i].hint, "joined lines, %zu", i);
+        read_done(&rd);
+    }
+}
+
 static void repeat(struct strbuf *sb, const char *text, int n)
 {
     for (int i = 0; i < n; i++)
@@ -273,6 +296,7 @@ int main(void)
     test_aliases();
     test_documents();
     test_wrong();
+    test_joined();
     test_limits();
     test_partial();
     return tap_done();
