@@ -246,7 +246,22 @@ static const struct bind_field role_fields[] = {
     NODE("template", TAKES_MAP, mv1_role, template_,
          "What else a Kubernetes pod template says, kept as it is."),
 };
-static const struct bind_table role_table = BIND_TABLE("a role", struct mv1_role, role_fields);
+static const struct bind_foreign role_foreign[] = {
+    {"cpu", "write resources: {cpu: …}"},
+    {"gpu", "write resources: {gpu: …}"},
+    {"gpus", "write resources: {gpu: …}"},
+    {"memory", "write resources: {memory: …}"},
+    {"nproc", "write slots: …"},
+    {"containers", "image, command and env stand right here"},
+    {"volumeMounts", "write mounts: [{path: …, …}]"},
+    {"restartPolicy", "write restart: never, on-failure or always"},
+    {NULL, NULL},
+};
+static const struct bind_table role_table = {.what = "a role",
+                                             .size = sizeof(struct mv1_role),
+                                             .fields = role_fields,
+                                             .n = ARRAY_SIZE(role_fields),
+                                             .foreign = role_foreign};
 
 /* --- the job -------------------------------------------------------------------------------- */
 
@@ -390,4 +405,16 @@ static const struct bind_field job_fields[] = {
     PART("elastic", elastic_table, mv1_job, elastic, "torchrun's rendezvous, for PyTorch."),
     PART("openpai", openpai_table, mv1_job, openpai, "Processes get OpenPAI's variables too."),
 };
-const struct bind_table mv1_job_table = BIND_TABLE("the job", struct mv1_job, job_fields);
+static const struct bind_foreign job_foreign[] = {
+    {"kind", "muster/v1 has one kind of job: leave it out"},
+    {"metadata", "write `name:` at the top level"},
+    {"spec", "what is below it stands at the top level"},
+    {"replicas", "it is said of each role: roles: {worker: {replicas: …}}"},
+    {"command", "it is said of each role: roles: {worker: {command: …}}"},
+    {NULL, NULL},
+};
+const struct bind_table mv1_job_table = {.what = "the job",
+                                         .size = sizeof(struct mv1_job),
+                                         .fields = job_fields,
+                                         .n = ARRAY_SIZE(job_fields),
+                                         .foreign = job_foreign};

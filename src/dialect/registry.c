@@ -55,7 +55,7 @@ const char *verdict_name(enum verdict v)
 static const struct kube_row {
     const char *version, *kind, *id, *hint;
 } kube_rows[] = {
-    {"batch.tensorstack.dev/", NULL, NULL, NULL},
+    {"batch.tensorstack.dev/", NULL, NULL, "of T9k's kinds MPIJob is run"},
     {"tensorstack.dev/", "AutoTuneExperiment", NULL, NULL},
     {"kubeflow.org/v1alpha1", "MPIJob", "kubeflow-mpi-v1alpha1", NULL},
     {"kubeflow.org/v1alpha2", "MPIJob", "kubeflow-mpi-v1alpha2", NULL},

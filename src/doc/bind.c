@@ -147,6 +147,9 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
     const struct bind_table *other = b->root ? table_with(b->root, key, 0) : NULL;
     const char **words = ARENA_ARRAY(b->a, const char *, t->n), *near;
 
+    for (const struct bind_foreign *f = t->foreign; f && f->key; f++)
+        if (strcmp(f->key, key) == 0)
+            return f->hint;
     for (size_t i = 0; i < t->n; i++)
         words[i] = t->fields[i].key;
     near = nearest_word(key, words, t->n);
@@ -185,6 +188,17 @@ static bool old_bool(const struct node *node, bool *ret)
     return false;
 }
 
+/* What a word processor makes of " and '. */
+static bool begins_with_quote(const char *text)
+{
+    static const char *const quotes[] = {"\u201c", "\u201d", "\u201e", "\u2018", "\u2019"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(quotes); i++)
+        if (strncmp(text, quotes[i], strlen(quotes[i])) == 0)
+            return true;
+    return false;
+}
+
 bool bind_string(const struct binder *b, const char *name, const struct node *node,
                  const char **ret)
 {
@@ -198,6 +212,9 @@ bool bind_string(const struct binder *b, const char *name, const struct node *no
         diag_at(b->ds, node, "E0215", NULL, "`%s` has a NUL character in it", name);
         return false;
     }
+    if (!node->quoted && begins_with_quote(node->text))
+        diag_at(b->ds, node, "W0105", "write \" or ', or no quotes",
+                "`%s` begins with a quote of printed text, which is part of the value", name);
     if (old_bool(node, &as_bool))
         diag_at(b->ds, node, "W0102", arena_printf(b->a, "put it in quotes: \"%s\"", node->text),
                 "`%s` is taken as a string; readers of YAML 1.1 take %s as %s", name, node->text,

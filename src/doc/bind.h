@@ -73,6 +73,11 @@ struct bind_field {
     const char *doc;                /* what it is, for schema and manual: "The number of …." */
 };
 
+/* A key of other systems that people write out of habit, and what to write instead. */
+struct bind_foreign {
+    const char *key, *hint;
+};
+
 struct bind_table {
     const char *what; /* how messages call the mapping: "spec.worker", "a container" */
     bool lenient;     /* an unknown key is a warning, not an error */
@@ -81,6 +86,7 @@ struct bind_table {
     size_t size;      /* of the structure */
     const struct bind_field *fields;
     size_t n;
+    const struct bind_foreign *foreign; /* up to one without a key; or NULL */
 };
 
 #define BIND_TABLE(name, type, array)                                                              \

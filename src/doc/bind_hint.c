@@ -25,6 +25,8 @@ static const char *integer_hint(struct arena *a, const char *name, const struct 
 
     if (node->type != NODE_STRING || strlen(node->text) != node->len || !node->len)
         return NULL;
+    if (!node->quoted && (unsigned char)node->text[0] == 0xe2)
+        return "these are quotes of printed text: remove them";
     if (node->len < 11 && strspn(node->text, "0123456789") == node->len)
         return "remove the quotes";
     if (duration_ms(node->text, &v) == 0 && v % 1000 == 0 &&

@@ -302,6 +302,17 @@ static const struct fault {
     {HEAD ROLE "sparseCluster: true\n", "W0603@6"},
 };
 
+/* Keys that people bring along from elsewhere. */
+static void test_foreign(void)
+{
+    struct lowered l;
+
+    lower(&l, HEAD ROLE "    gpus: 2\nkind: Job\n");
+    has(l.ds.v[0].hint, "resources: {gpu:", "GPUs are resources");
+    has(l.ds.v[1].hint, "leave it out", "there are no kinds");
+    done(&l);
+}
+
 static void test_faults(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
@@ -339,6 +350,7 @@ int main(void)
     test_short();
     test_mpi();
     test_whole();
+    test_foreign();
     test_faults();
     return tap_done();
 }
