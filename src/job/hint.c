@@ -337,7 +337,7 @@ void hint_for(const struct job *job, const char *const *tail, struct strbuf *out
 
     if (job->cause.replica < 0)
         return;
-    if (hint_horovodrun(job, tail, out) || hint_missing(job, tail, out))
+    if (hint_horovodrun(job, tail, out) || hint_missing(job, tail, out) || hint_launcher(tail, out))
         return;
     while (tail && tail[n])
         n++;

@@ -11,4 +11,7 @@ void hint_for(const struct job *job, const char *const *tail, struct strbuf *out
 /* missing.c: the clause for a program that was not there; false if that was not it. */
 bool hint_missing(const struct job *job, const char *const *tail, struct strbuf *out);
 
+/* hint_launcher.c: the rank that torchrun or horovodrun names. False: none does. */
+bool hint_launcher(const char *const *tail, struct strbuf *out);
+
 #endif

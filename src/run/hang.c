@@ -12,6 +12,7 @@
 #include "run/waits.h"
 
 enum { LOOKS_PER_TIMEOUT = 8, LOOK_MIN_MS = 50, LOOK_MAX_MS = 5000 };
+enum { HEARTBEAT_CPU = 5 }; /* per cent of one processor that threads in the background may need */
 
 struct hang {
     const struct job *job;
@@ -19,7 +20,7 @@ struct hang {
     uv_timer_t timer;
     int64_t period_ms;
     ns_t looked, moved; /* the last look, and the last one at which something had happened */
-    uint64_t bytes;
+    struct hang_life life;
     bool had_processes;
 };
 
@@ -62,18 +63,27 @@ enum hang_kind hang_kind(const struct job *job, const struct look *lk, bool had_
     return ranks_left(job) ? HANG_RANKS_LEFT : HANG_QUIET;
 }
 
-uint64_t hang_bytes(enum hang_kind kind, const struct look *lk)
+struct hang_life hang_life(enum hang_kind kind, const struct look *lk)
 {
-    uint64_t sum = 0;
+    struct hang_life sum = {0};
 
     for (size_t i = 0; i < lk->n; i++) {
         const struct look_process *p = &lk->v[i];
 
         if (p->ours || kind == HANG_LAUNCHER_ALONE || (kind == HANG_RANKS_LEFT && p->rank < 0))
             continue;
-        sum += p->bytes;
+        sum.bytes += p->bytes;
+        sum.runs += p->runs;
+        sum.cpu_ms += p->cpu_ms;
     }
     return sum;
+}
+
+bool hang_moved(struct hang_life before, struct hang_life now, int64_t ms)
+{
+    bool works = now.cpu_ms > before.cpu_ms + (uint64_t)ms * HEARTBEAT_CPU / 100;
+
+    return now.bytes != before.bytes && (now.runs != before.runs || works);
 }
 
 /* --- the report ---------------------------------------------------------------------------------- */
@@ -255,12 +265,12 @@ static void on_look(uv_timer_t *timer)
     a = arena_new();
     look_at(a, h->job->plan, h->opts.engine->root, &lk);
     enum hang_kind kind = hang_kind(h->job, &lk, h->had_processes);
-    uint64_t bytes = hang_bytes(kind, &lk);
+    struct hang_life life = hang_life(kind, &lk);
     if (h->job->plan->launcher >= 0 && !launcher_alone(h->job, &lk))
         h->had_processes = true;
-    if (bytes != h->bytes)
+    if (hang_moved(h->life, life, h->period_ms))
         h->moved = now;
-    h->bytes = bytes;
+    h->life = life;
     ns_t last = later(later(h->moved, h->job->activity), h->job->running_at);
     if (now - last >= h->opts.timeout_ms * NS_PER_MS)
         tell(h, a, &lk, kind, now);

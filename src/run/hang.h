@@ -2,6 +2,8 @@
  *
  * A job hangs if for the whole time nothing was written to a log and no byte was read or written by its
  * processes, as /proc/PID/io and their TCP connections count them. CPU time does not count: ranks that wait for each other spin.
+ * Bytes prove nothing either if meanwhile no main thread has run at all and hardly any processor time
+ * went by: TensorFlow's runtime sends heartbeats for ever while the script stands still.
  * Two situations are looked at more closely, because there some bytes prove nothing:
  *   - a launcher that had processes and has none left: its own bytes do not count;
  *   - ranks of which some have ended and others have not: only theirs count, not their daemons'.
@@ -44,8 +46,13 @@ enum hang_kind { HANG_QUIET, HANG_LAUNCHER_ALONE, HANG_RANKS_LEFT };
 
 /* had_processes: the launcher was not always alone. */
 enum hang_kind hang_kind(const struct job *job, const struct look *lk, bool had_processes);
-/* The sum of the bytes that count then. */
-uint64_t hang_bytes(enum hang_kind kind, const struct look *lk);
+/* The sums over the processes that count then. */
+struct hang_life {
+    uint64_t bytes, runs, cpu_ms;
+};
+struct hang_life hang_life(enum hang_kind kind, const struct look *lk);
+/* Has something happened between two looks that are so far from each other? */
+bool hang_moved(struct hang_life before, struct hang_life now, int64_t ms);
 
 struct hang_seen {
     const struct job *job;

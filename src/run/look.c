@@ -154,12 +154,35 @@ static bool runs_program(pid_t pid, const struct stat *program)
     return stat(path, &st) == 0 && st.st_dev == program->st_dev && st.st_ino == program->st_ino;
 }
 
-static void read_bytes(struct look_process *p)
+/* Fields 14 and 15 of stat: ticks in user and in system mode. */
+static uint64_t read_cpu(pid_t pid)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const char *p = read_of(pid, "stat", &sb) ? strrchr(sb.buf, ')') : NULL;
+    unsigned long user = 0, kernel = 0;
+    long ticks = sysconf(_SC_CLK_TCK);
+
+    for (int field = 2; p && field < 14; field++)
+        p = strchr(p + 1, ' ');
+    if (p) {
+        char *end;
+
+        user = strtoul(p, &end, 10);
+        kernel = strtoul(end, NULL, 10);
+    }
+    return (user + kernel) * 1000 / (uint64_t)(ticks > 0 ? ticks : 100);
+}
+
+static void read_life(struct look_process *p)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     if (read_of(p->pid, "io", &sb))
         p->bytes = number_after(sb.buf, "rchar:") + number_after(sb.buf, "wchar:");
+    if (read_of(p->pid, "status", &sb))
+        p->runs = number_after(sb.buf, "voluntary_ctxt_switches:") +
+                  number_after(sb.buf, "nonvoluntary_ctxt_switches:");
+    p->cpu_ms = read_cpu(p->pid);
 }
 
 /* The traffic of a network namespace that is not ours is counted once: for a rank, if it has one. */
@@ -239,7 +262,7 @@ void look_at(struct arena *a, const struct plan *plan, pid_t root, struct look *
     for (size_t i = 0; i < lk.n; i++) {
         lk.v[i].ours = runs_program(lk.v[i].pid, &shim);
         identify(plan, &lk.v[i]);
-        read_bytes(&lk.v[i]);
+        read_life(&lk.v[i]);
     }
     inherit(&lk);
     see_torchrun(&lk);
@@ -399,25 +422,6 @@ static const char *read_command(struct arena *a, pid_t pid)
     return arena_strndup(a, text.buf, text.len);
 }
 
-/* Fields 14 and 15 of stat: ticks in user and in system mode. */
-static uint64_t read_cpu(pid_t pid)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    const char *p = read_of(pid, "stat", &sb) ? strrchr(sb.buf, ')') : NULL;
-    unsigned long user = 0, kernel = 0;
-    long ticks = sysconf(_SC_CLK_TCK);
-
-    for (int field = 2; p && field < 14; field++)
-        p = strchr(p + 1, ' ');
-    if (p) {
-        char *end;
-
-        user = strtoul(p, &end, 10);
-        kernel = strtoul(end, NULL, 10);
-    }
-    return (user + kernel) * 1000 / (uint64_t)(ticks > 0 ? ticks : 100);
-}
-
 void look_closer(struct arena *a, struct look *lk)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
@@ -428,7 +432,6 @@ void look_closer(struct arena *a, struct look *lk)
         struct look_process *p = &lk->v[i];
 
         p->command = read_command(a, p->pid);
-        p->cpu_ms = read_cpu(p->pid);
         p->inner = read_of(p->pid, "status", &sb) ? inner_pid(sb.buf) : 0;
         read_threads(a, p);
     }

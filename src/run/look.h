@@ -63,10 +63,11 @@ struct look_process {
     int32_t replica;   /* -1 = cannot be told */
     int32_t rank;      /* -1 = none */
     uint64_t bytes;    /* read and written since it began, and carried by its connections */
+    uint64_t runs;     /* how often its main thread has stopped running */
+    uint64_t cpu_ms;   /* all threads */
 
     /* look_closer() */
-    const char *command; /* "" = gone */
-    uint64_t cpu_ms;
+    const char *command;         /* "" = gone */
     struct look_thread *threads; /* the first is its main one */
     size_t n_threads, more_threads;
     struct look_socket *sockets;

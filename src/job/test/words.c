@@ -216,6 +216,40 @@ static void test_frameworks(void)
     }
 }
 
+static void test_launchers(void)
+{
+    static const struct {
+        const char *tail[8], *want, *name;
+    } rows[] = {
+        {{"train_ddp.py FAILED", "Failures:", "  rank      : 2 (local_rank: 0)",
+          "  exitcode  : 1 (pid: 6) ", "Root Cause (first observed failure):",
+          "  rank      : 3 (local_rank: 1)", "  exitcode  : 7 (pid: 8) "},
+         "by torchrun's word rank 3 was the first, with exit code 7",
+         "torchrun: not the others that failed"},
+        {{"Root Cause (first observed failure):", "  rank      : 1 (local_rank: 1)",
+          "  exitcode  : -9 (pid: 8)"},
+         "by torchrun's word rank 1 was the first, ended by SIGKILL",
+         "torchrun: a signal"},
+        {{"The first process to do so was:", "Process name: 2", "Exit code: 7"},
+         "by horovodrun's word rank 2 was the first, with exit code 7",
+         "horovodrun"},
+        {{"Root Cause (first observed failure):", "  rank      : x", "  exitcode  : 7"},
+         "",
+         "no number"},
+        {{"rank: 3", "exitcode: 7"}, "", "a program's own words"},
+        {{"Root Cause (first observed failure):"}, "", "half of it"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stage st;
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+        begin_failed(&st);
+        hint_for(st.job, rows[i].tail, &hint);
+        is_str(hint.buf, rows[i].want, "7: %s", rows[i].name);
+        stage_free(&st);
+    }
+}
+
 static void test_image_and_signal(void)
 {
     static const struct image_place image = {.prefix = "/venv", .mapped = true};
@@ -344,6 +378,7 @@ int main(void)
     test_sentences();
     test_variables();
     test_frameworks();
+    test_launchers();
     test_image_and_signal();
     test_where();
     test_horovodrun();

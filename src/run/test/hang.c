@@ -77,18 +77,35 @@ static void test_what_counts(void)
 
     make_look(v, &lk);
     is_int(hang_kind(job, &lk, true), HANG_QUIET, "all ranks run: quiet");
-    is_int(hang_bytes(HANG_QUIET, &lk), 1101, "everybody's bytes count but our own");
+    is_int(hang_life(HANG_QUIET, &lk).bytes, 1101, "everybody's bytes count but our own");
     rank_event(job, EVENT_RANK_STARTED, 0);
     rank_event(job, EVENT_RANK_STARTED, 1);
     is_int(hang_kind(job, &lk, true), HANG_QUIET, "ranks have started: quiet");
     rank_event(job, EVENT_RANK_EXITED, 0);
     is_int(hang_kind(job, &lk, true), HANG_RANKS_LEFT, "one has ended: ranks left");
-    is_int(hang_bytes(HANG_RANKS_LEFT, &lk), 1100, "the launcher's bytes do not count");
+    is_int(hang_life(HANG_RANKS_LEFT, &lk).bytes, 1100, "the launcher's bytes do not count");
     lk.n = 2;
     is_int(hang_kind(job, &lk, true), HANG_LAUNCHER_ALONE, "only a wrapper of ours is left: alone");
-    is_int(hang_bytes(HANG_LAUNCHER_ALONE, &lk), 0, "no byte counts");
+    is_int(hang_life(HANG_LAUNCHER_ALONE, &lk).bytes, 0, "no byte counts");
     is_int(hang_kind(job, &lk, false), HANG_RANKS_LEFT, "a launcher that never had a process");
     job_free(job);
+}
+
+static void test_heartbeats(void)
+{
+    struct hang_life was = {.bytes = 100, .runs = 7, .cpu_ms = 50}, now = was;
+
+    ok(!hang_moved(was, now, 1000), "nothing has happened");
+    now.bytes++;
+    ok(!hang_moved(was, now, 1000), "a byte, and no main thread has run: a heartbeat");
+    now.cpu_ms += 50;
+    ok(!hang_moved(was, now, 1000), "that takes a little time");
+    now.cpu_ms++;
+    ok(hang_moved(was, now, 1000), "other threads are at work");
+    now = (struct hang_life){.bytes = 101, .runs = 8, .cpu_ms = 50};
+    ok(hang_moved(was, now, 1000), "a main thread has run");
+    now.bytes = was.bytes;
+    ok(!hang_moved(was, now, 1000), "without a byte that is no sign: ranks spin");
 }
 
 struct story {
@@ -275,6 +292,7 @@ static void test_core(void)
 int main(void)
 {
     test_what_counts();
+    test_heartbeats();
     test_sentences();
     test_places();
     test_inside();
