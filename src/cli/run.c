@@ -164,6 +164,19 @@ static const char *cause_log(const struct job *job, char name[PLAN_LOG_NAME])
                          name);
 }
 
+/* Where a rank of mpirun has said what it thinks of it: rank 0's log, or that of whoever called mpirun. */
+static const char *success_log(const struct job *job, char name[PLAN_LOG_NAME])
+{
+    const struct launch *l = job_last_launch(job);
+    int32_t launcher = job->plan->launcher;
+
+    if (l && l->size > 0 && l->ranks[0].log)
+        return l->ranks[0].log;
+    return launcher >= 0 ? plan_log_name(&job->plan->processes[launcher],
+                                         job_start(job, (uint32_t)launcher), name)
+                         : NULL;
+}
+
 static int write_report(const char *path, int run_fd, const struct job *job,
                         const struct strvec *tail, struct err *e)
 {
@@ -186,6 +199,8 @@ static int tell(const struct run_options *o, const struct rundir *rd, const stru
 
     if (log && *log)
         mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
+    else if (job->outcome == OUTCOME_SUCCEEDED && success_log(job, name))
+        log_head(rd->logs_fd, success_log(job, name), &tail);
     tell_verdict(job, rd->path, log, &tail);
     if (write_report(o->report, rd->fd, job, &tail, &e) < 0)
         return refuse("the report could not be written", &e);

@@ -112,6 +112,15 @@ static void tell_stopped(const struct job *job)
 }
 
 /* Success is one sentence; a failure has its first line and then the particulars. */
+static void add_warning(const struct job *job, const struct strvec *tail, struct strbuf *out)
+{
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+    hint_for(job, (const char *const *)tail->v, &hint);
+    if (hint.len > 0)
+        strbuf_addf(out, "; %s", hint.buf);
+}
+
 void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   const struct strvec *tail)
 {
@@ -130,6 +139,8 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
         verdict_restarts(job, &text);
     else
         verdict_sentence(job, &text);
+    if (job->outcome == OUTCOME_SUCCEEDED)
+        add_warning(job, tail, &text);
     (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), job->plan->spec->name, text.buf,
                   col(colours.off));
     if (particulars)

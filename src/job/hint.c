@@ -331,10 +331,23 @@ static bool hint_known(const struct job *job, const char *line, struct strbuf *o
 
 /* ----------------------------------------------------------------------------------------------- */
 
+/* mpi4py's own warning. Each rank is alone, and may well end with 0. */
+static void warn_mpi(const char *const *lines, struct strbuf *out)
+{
+    for (; lines && *lines; lines++)
+        if (strstr(*lines, "suspicious MPI execution environment")) {
+            strbuf_addstr(out, "but ");
+            say_mpi(NULL, NULL, out);
+            return;
+        }
+}
+
 void hint_for(const struct job *job, const char *const *tail, struct strbuf *out)
 {
     size_t n = 0;
 
+    if (job->outcome == OUTCOME_SUCCEEDED)
+        warn_mpi(tail, out);
     if (job->cause.replica < 0)
         return;
     if (hint_horovodrun(job, tail, out) || hint_missing(job, tail, out) || hint_launcher(tail, out))

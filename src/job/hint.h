@@ -5,7 +5,8 @@
 #include "base/strbuf.h"
 #include "job/job.h"
 
-/* Adds one clause without a full stop, or nothing. tail is NULL-terminated, or NULL. */
+/* Adds one clause without a full stop, or nothing. tail is NULL-terminated, or NULL. Of a job that has
+ * succeeded it is the beginning of a rank's log: one thing can be wrong all the same. */
 void hint_for(const struct job *job, const char *const *tail, struct strbuf *out);
 
 /* missing.c: the clause for a program that was not there; false if that was not it. */

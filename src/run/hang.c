@@ -20,7 +20,7 @@ struct hang {
     uv_timer_t timer;
     int64_t period_ms;
     ns_t looked, moved; /* the last look, and the last one at which something had happened */
-    struct hang_life life;
+    struct hang_life life, moved_life; /* at the last look, and when something had happened */
     bool had_processes;
 };
 
@@ -216,8 +216,12 @@ static void write_files(const struct hang *h, const struct hang_seen *seen, cons
 static void tell(struct hang *h, struct arena *a, struct look *lk, enum hang_kind kind, ns_t now)
 {
     auto_strbuf struct strbuf sentence = STRBUF_INIT;
-    struct hang_seen seen = {
-        .job = h->job, .look = lk, .kind = kind, .timeout_ms = h->opts.timeout_ms, .at = now};
+    struct hang_seen seen = {.job = h->job,
+                             .look = lk,
+                             .kind = kind,
+                             .timeout_ms = h->opts.timeout_ms,
+                             .at = now,
+                             .heartbeats = h->life.bytes != h->moved_life.bytes};
 
     look_closer(a, lk);
     add_places(a, lk);
@@ -268,8 +272,10 @@ static void on_look(uv_timer_t *timer)
     struct hang_life life = hang_life(kind, &lk);
     if (h->job->plan->launcher >= 0 && !launcher_alone(h->job, &lk))
         h->had_processes = true;
-    if (hang_moved(h->life, life, h->period_ms))
+    if (hang_moved(h->life, life, h->period_ms)) {
         h->moved = now;
+        h->moved_life = life;
+    }
     h->life = life;
     ns_t last = later(later(h->moved, h->job->activity), h->job->running_at);
     if (now - last >= h->opts.timeout_ms * NS_PER_MS)

@@ -60,6 +60,7 @@ struct hang_seen {
     enum hang_kind kind;
     int64_t timeout_ms;
     ns_t at;
+    bool heartbeats; /* there were bytes, and they proved nothing */
 };
 
 /* One sentence: what is missing, who waits for whom as far as sockets tell, and who is where. */

@@ -143,6 +143,13 @@ void hang_sentence(const struct hang_seen *seen, struct strbuf *out)
         strbuf_addf(out, " came no output and no byte for %s (--hang-timeout)", time);
         break;
     case HANG_QUIET:
+        if (seen->heartbeats) {
+            strbuf_addf(out,
+                        "no output for %s, and only heartbeats: no main thread has run "
+                        "(--hang-timeout)",
+                        time);
+            break;
+        }
         strbuf_addf(out, "no output and no byte read or written for %s (--hang-timeout)", time);
         break;
     }

@@ -1,4 +1,4 @@
-/* tail.c - reads a log backwards, bounded. */
+/* tail.c - the end of a log, or its beginning, bounded. */
 #include "run/tail.h"
 
 #include <fcntl.h>
@@ -22,6 +22,27 @@ static size_t last_lines(const char *text, size_t n)
     return 0;
 }
 
+static void add_lines(const char *text, size_t n, struct strvec *ret)
+{
+    for (size_t at = 0; at < n;) {
+        const char *nl = memchr(text + at, '\n', n - at);
+        size_t len = nl ? (size_t)(nl - (text + at)) : n - at;
+        auto_strbuf struct strbuf line = STRBUF_INIT;
+        strbuf_add_escaped(&line, text + at, len > 0 && text[at + len - 1] == '\r' ? len - 1 : len);
+        strvec_push(ret, line.buf);
+        at += len + 1;
+    }
+}
+
+void log_head(int logs_fd, const char *name, struct strvec *ret)
+{
+    char buf[LIMIT_TAIL_BYTES];
+    auto_close int fd = openat(logs_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? pread(fd, buf, sizeof(buf), 0) : 0;
+
+    add_lines(buf, got > 0 ? (size_t)got : 0, ret);
+}
+
 bool log_tail(int logs_fd, const char *name, struct strvec *ret)
 {
     char buf[LIMIT_TAIL_BYTES];
@@ -36,13 +57,6 @@ bool log_tail(int logs_fd, const char *name, struct strvec *ret)
     while (n > 0 && buf[n - 1] == '\n')
         n--;
     size_t first = last_lines(buf, n);
-    for (size_t at = first; at < n;) {
-        const char *nl = memchr(buf + at, '\n', n - at);
-        size_t len = nl ? (size_t)(nl - (buf + at)) : n - at;
-        auto_strbuf struct strbuf line = STRBUF_INIT;
-        strbuf_add_escaped(&line, buf + at, len > 0 && buf[at + len - 1] == '\r' ? len - 1 : len);
-        strvec_push(ret, line.buf);
-        at += len + 1;
-    }
+    add_lines(buf + first, n - first, ret);
     return from > 0 && first == 0;
 }

@@ -10,4 +10,7 @@
  * A log that is missing or empty gives none. True if the first line is only the end of one. */
 bool log_tail(int logs_fd, const char *name, struct strvec *ret);
 
+/* The same of its beginning. */
+void log_head(int logs_fd, const char *name, struct strvec *ret);
+
 #endif

@@ -1,6 +1,7 @@
 #!/bin/sh
-# How training ends when a rank raises, is killed or hangs, for each framework: the verdict names the
-# first failure, and the exit code is its own. With it the hints for the commonest first failures.
+# How training ends when a rank raises, is killed, runs out of memory or hangs, for each framework: the rows
+# of t/endings.tsv that need one. With it the hints for the commonest first failures.
+# ENDINGS="name name" runs only those rows; "hints" is one of the names.
 #
 # Where a shell runs the command, it is the shell that ends: with 128 and the signal's number.
 #
@@ -8,16 +9,128 @@
 . "${0%/*}/lib.sh"
 LIMIT=120
 
-# Runs FILE, whose rank 1 fails in the middle.
-ends() # FILE HOW WANT-CODE WANT-REPLICA WANT-KIND [OPTION…]
+here() # PART
 {
-    file=$1 how=$2 code=$3 replica=$4 kind=$5
-    shift 5
-    rm -rf weights src/weights
-    FAIL_RANK=1 FAIL=$how run_job --inherit-env 'FAIL*' --image "*=$IMAGE" "$@" "$file"
-    is "$rc $(report cause.replica) $(report cause.kind)" "$code $replica $kind" "$file: a rank is to $how" ||
-        diag "$(report verdict)"
+    case $1 in
+    debian) /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null ;;
+    *) MUSTER_CACHE=$CACHE "$TOP/tools/frameworks" --cached "$1" >/dev/null ;;
+    esac
 }
+
+memory_of() # FILE: where its limit is, of the replica that the row's rank is in
+{
+    case $1 in
+    pytorchjob-*) echo spec.pytorchReplicaSpecs.Master.template.spec.containers.pytorch.resources.limits.memory ;;
+    horovod-t9k.*) echo spec.worker.template.spec.containers.mpi-worker.resources.limits.memory ;;
+    horovod-mpijob.*) echo spec.mpiReplicaSpecs.Worker.template.spec.containers.worker.resources.limits.memory ;;
+    tfjob.*) echo spec.tfReplicaSpecs.Chief.template.spec.containers.tensorflow.resources.limits.memory ;;
+    *) echo roles.worker.resources.memory ;;
+    esac
+}
+
+same() # GOT WANT NAME: WANT is "-" for null, else an expression
+{
+    case $2 in
+    -) is "$1" null "$3" ;;
+    *) like "$1" "^$2\$" "$3" ;;
+    esac
+}
+
+run_row()
+{
+    part='' limit='' options=''
+    for word in $words; do
+        case $word in
+        needs=*) part=${word#*=} ;;
+        limit=*) limit=${word#*=} options="$options --set $(memory_of "$file")=${word#*=}" ;;
+        policy=*)
+            for role in Master Worker; do
+                options="$options --set spec.pytorchReplicaSpecs.$role.restartPolicy=${word#*=}"
+            done
+            ;;
+        *) options="$options $word" ;;
+        esac
+    done
+    if ! here "$part"; then
+        skip "$name: no $part here"
+        return
+    fi
+    if [ -n "$limit" ] && [ "$(id -u)" -ne 0 ]; then
+        skip "$name: only root may set limits here"
+        return
+    fi
+    IMAGE=host FAIL_RANK='' FAIL_TASK=''
+    [ "$part" = debian ] || IMAGE=$CACHE/$part
+    case $who in
+    rank*) FAIL_RANK=${who#* } ;;
+    *) FAIL_TASK=$who ;;
+    esac
+    export FAIL="$how" FAIL_RANK FAIL_TASK
+    rm -rf weights "$REPORT"
+    # shellcheck disable=SC2086 # options are words
+    run_job --inherit-env 'FAIL*' --image "*=$IMAGE" $options "$file"
+    is "$rc $(report outcome) $(report exit_code)" "$exit $outcome $exit" "$name: outcome and exit code"
+    like "$(report verdict)" "$sentence" "$name: verdict"
+    if [ "$kind" = - ]; then
+        is "$(report cause)" null "$name: no cause"
+    else
+        same "$(report cause.replica)" "$replica" "$name: replica"
+        same "$(report cause.rank)" "$rank" "$name: rank"
+        is "$(report cause.kind)" "$kind" "$name: kind"
+    fi
+    is "$(survivors "$(run_id)")" "" "$name: nothing is left"
+}
+
+wanted() # NAME
+{
+    case " ${ENDINGS:-$1} " in
+    *" $1 "*) ;;
+    *) return 1 ;;
+    esac
+}
+
+# --- the rows --------------------------------------------------------------------------------------
+
+stage rows train_ps.py
+# An MPI_Recv without a sender.
+cat >recv.py <<'PYTHON'
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+
+
+def get():
+    return world.recv(source=0)
+
+
+world.Barrier()
+if world.rank == 1:
+    get()
+world.Barrier()
+PYTHON
+sed 's/train_mpi4py.py/recv.py/' mpi4py.yaml >recv.yaml
+
+tab=$(printf '\t')
+while IFS=$tab read -r name words _ command _ exit outcome replica rank kind sentence; do
+    case $words in
+    needs=*) ;;
+    *) continue ;;
+    esac
+    wanted "$name" || continue
+    read -r file how who <<COMMAND
+$command
+COMMAND
+    who=${who:-rank 1}
+    run_row </dev/null
+done <"$TOP/t/endings.tsv"
+unset FAIL FAIL_RANK FAIL_TASK
+
+# --- hints -----------------------------------------------------------------------------------------
+
+if ! wanted hints; then
+    done_testing
+    exit
+fi
+IMAGE=host
 
 hint() # COMMAND ERE NAME: the verdict of a job that runs it says so
 {
@@ -26,18 +139,6 @@ hint() # COMMAND ERE NAME: the verdict of a job that runs it says so
 }
 
 if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
-    stage debian train_ddp.py
-    ends ddp.yaml exit 7 worker-0 exit
-    ends ddp.yaml kill 137 worker-0 exit
-    like "$(report verdict)" 'ended by SIGKILL' "the verdict knows what its shell means"
-    ends ddp.yaml hang 124 null hang --hang-timeout 6s
-    like "$(cat "$(report run_dir)/hang.txt")" 'train_ddp.py' "hang.txt says who waits"
-    ends openpai-ddp.yaml kill 137 worker-1 signal
-    ends pytorchjob.yaml exit 7 worker-0 exit --set spec.pytorchReplicaSpecs.Worker.restartPolicy=Never
-    ends mpi4py.yaml exit 7 worker-0 exit
-    ends mpi4py.yaml kill 137 worker-0 signal
-    ends mpi4py.yaml hang 124 null hang --hang-timeout 6s
-
     group='import torch.distributed as d; d.init_process_group("gloo")'
     sed "s|- python3 train_ddp.py|- python3 -c '$group'|" openpai-ddp.yaml >no-rank.yaml
     run_job no-rank.yaml
@@ -47,22 +148,32 @@ if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
     hint 'python3 -c "import nosuchmodule"' 'nosuchmodule is not installed for .*python' "a module, with the interpreter"
     hint "python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((\"\", int(__import__(\"os\").environ[\"MASTER_PORT\"]))); s.listen(); $group'" \
         'two processes of this job listen there' "a port that is taken"
-else
-    skip "no torch of Debian's here" 15
-fi
+    # A DataLoader hands its batches over in /dev/shm, which is as small as the job says.
+    cat >loader.py <<'PYTHON'
+import torch
+from torch.utils.data import DataLoader
 
-if [ -f "$CACHE/tensorflow/stamp" ]; then
-    IMAGE=$CACHE/tensorflow
-    stage mirrored train_mirrored.py
-    ends tf-multiworker.yaml exit 7 worker-1 exit
-    ends tf-multiworker.yaml kill 137 worker-1 exit
-    stage ps train_ps.py
-    printf '%s\n' 'import os' 'if "\"ps\", \"index\": 1" in os.environ["TF_CONFIG"] or "\"type\":\"ps\",\"index\":1" in os.environ["TF_CONFIG"]: os._exit(9)' |
-        cat - train_ps.py >src/train.py
-    run_job --image "*=$IMAGE" tf-ps.yaml
-    is "$rc $(report cause.replica)" "9 parameter_server-1" "a parameter server that ends early is the first failure"
+
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        return torch.zeros(1 << 20)
+
+
+for batch in DataLoader(Samples(), batch_size=16, num_workers=2):
+    print(len(batch))
+PYTHON
+    sed -e 's|- python3 train_ddp.py|- python3 loader.py|' -e 's|^    resourcePerInstance|    extraContainerOptions: {shmMB: 16}\n&|' openpai-ddp.yaml >loader.yaml
+    if grep -q shmMB loader.yaml && [ "$(id -u)" -eq 0 ]; then
+        run_job loader.yaml
+        like "$rc $(report verdict)" '^[1-9].*/dev/shm has 16 MiB here, as the job says' "a small /dev/shm"
+    else
+        skip "only root has a /dev/shm of its own"
+    fi
 else
-    skip "no TensorFlow here" 3
+    skip "no torch of Debian's here" 7
 fi
 
 done_testing

@@ -275,6 +275,26 @@ static void test_image_and_signal(void)
     stage_free(&st);
 }
 
+static void test_success(void)
+{
+    static const char *const lines[] = {
+        "<frozen importlib._bootstrap>:241: RuntimeWarning: suspicious MPI execution environment",
+        "size 1", "KeyError: 'RANK'", NULL};
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+    struct stage st;
+
+    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_begin(&st);
+    stage_play(&st, "worker-0=0@2");
+    hint_for(st.job, lines, &hint);
+    is_str(hint.buf, "but mpi4py is of another MPI than mpirun: each rank is alone in its world",
+           "7: a success that is none");
+    strbuf_truncate(&hint, 0);
+    hint_for(st.job, lines + 1, &hint);
+    is_str(hint.buf, "", "7: nothing else is said of a success");
+    stage_free(&st);
+}
+
 static void test_where(void)
 {
     auto_strbuf struct strbuf hint = STRBUF_INIT, report = STRBUF_INIT;
@@ -380,6 +400,7 @@ int main(void)
     test_frameworks();
     test_launchers();
     test_image_and_signal();
+    test_success();
     test_where();
     test_horovodrun();
     test_missing();

@@ -220,6 +220,11 @@ static void test_places(void)
     v[6] = (struct look_process){
         .pid = 16, .parent = 14, .replica = 1, .rank = 4, .command = "p", .place = back};
     v[7].rank = -1;
+    hang_sentence(
+        &(struct hang_seen){.job = job, .look = &lk, .timeout_ms = 2000, .heartbeats = true}, &sb);
+    has(sb.buf, "no output for 2.0 s, and only heartbeats: no main thread has run",
+        "heartbeats are told");
+    strbuf_truncate(&sb, 0);
     hang_add_places(&seen, ": ", &sb);
     is_str(sb.buf,
            ": rank 4 on worker-0 is at data.py:7 in Set.next; ranks 0 to 3, 5 are at train.py:51 "
