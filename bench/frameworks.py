@@ -62,6 +62,29 @@ def alone(*argv):
     return lambda: [(list(argv), {})]
 
 
+def watch(reader, deadline):
+    """When the first step was seen, and all that was written until the end."""
+    first, text = None, b''
+    while select.select([reader], [], [], max(0, deadline - time.monotonic()))[0]:
+        got = os.read(reader, 65536)
+        if not got:
+            break
+        text += got
+        if first is None and b'step 0: loss' in text:
+            first = time.monotonic()
+    return first, text
+
+
+def code_of(p):
+    """Its exit code. What has not ended by itself is asked to first: launchers take their ranks with them."""
+    for patience, end in (3, p.terminate), (20, p.kill):
+        try:
+            return p.wait(patience)
+        except subprocess.TimeoutExpired:
+            end()
+    return p.wait()
+
+
 class Frameworks:
     def __init__(self, bench):
         self.bench = bench
@@ -83,28 +106,21 @@ class Frameworks:
                'OMP_NUM_THREADS': '1', 'PYTHONUNBUFFERED': '1', 'GLOO_SOCKET_IFNAME': 'lo'}
         todo = start()
         reader, writer = os.pipe()
-        begin, first, text = time.monotonic(), None, b''
+        begin = time.monotonic()
         # Sessions of their own, as Muster and torchrun give them: the scheduler may share cores out by session.
         running = [subprocess.Popen(argv, env={**env, **own}, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=writer,
                                     stderr=writer, start_new_session=True) for argv, own in todo]
         os.close(writer)
-        while select.select([reader], [], [], max(0, begin + LIMIT - time.monotonic()))[0]:
-            got = os.read(reader, 65536)
-            if not got:
-                break
-            text += got
-            if first is None and b'step 0: loss' in text:
-                first = time.monotonic() - begin
-        else:
-            for p in running:
-                p.kill()
-        os.close(reader)
-        codes = [p.wait() for p in running]
+        try:
+            first, text = watch(reader, begin + LIMIT)
+        finally:
+            codes = [code_of(p) for p in running]
+            os.close(reader)
         took = time.monotonic() - begin
         if any(codes) or first is None:
             print(f'bench: {" ".join(todo[0][0])}: exit codes {codes}\n{text.decode(errors="replace")[-2000:]}', file=sys.stderr)
             return None
-        return took, first
+        return took, first - begin
 
     def enough_steps(self, part, reference):
         """The first trial fills the caches, the two after it tell what a step takes. None if one failed."""
