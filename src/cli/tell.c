@@ -111,7 +111,7 @@ static void tell_stopped(const struct job *job)
                       who.buf);
 }
 
-/* Success is one sentence; a failure has its first line and then the particulars. */
+/* What a rank has said of a success that is none. */
 static void add_warning(const struct job *job, const struct strvec *tail, struct strbuf *out)
 {
     auto_strbuf struct strbuf hint = STRBUF_INIT;
@@ -121,6 +121,7 @@ static void add_warning(const struct job *job, const struct strvec *tail, struct
         strbuf_addf(out, "; %s", hint.buf);
 }
 
+/* Success is one sentence; a failure has its first line and then the particulars. */
 void tell_verdict(const struct job *job, const char *run_dir, const char *log,
                   const struct strvec *tail)
 {
