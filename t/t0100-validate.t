@@ -71,6 +71,13 @@ is "$(cat "$out")" "" "-q: no line"
 is "$(grep -c warning "$err")" 0 "-q: no warnings"
 is "$(grep -c error "$err")" 1 "-q: the error"
 
+printf 'apiVersion: muster/v1\nname: j\nqueue: q\nroles: {worker: {replicas: "2", command: x}}\n' >notes.yaml
+run_muster validate notes.yaml
+is "$(grep -c 'note\[' "$err") $(tail -n 1 "$err")" "0 notes.yaml: 1 note is not shown as long as there are errors" \
+    "notes do not hide an error"
+run_muster validate -o json notes.yaml
+is "$(json files.0.diagnostics.# "$out")" 2 "in JSON they are there"
+
 printf 'apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\n"a\\e[31m": 1\nspec: {"\\x9b": 2}\n' >esc.yaml
 run_muster validate esc.yaml
 is "$(tr -d '[:print:]\n' <"$err" | wc -c)" 0 "what would act on a terminal is escaped"

@@ -182,6 +182,22 @@ static struct sighting sight_platform(struct arena *a, const struct node *root)
 
 /* --- all together --------------------------------------------------------------------------- */
 
+/* A type or schema of Azure ML's that is near one of those that are run. */
+static const char *azureml_hint(struct arena *a, const struct node *root)
+{
+    static const char *const types[] = {"command", "MpiJob", "PytorchJob", "TensorflowJob"};
+    const char *type = text_of(root, "type"), *schema = text_of(root, "$schema"), *near;
+
+    if (schema && strcasestr(schema, "commandJob"))
+        return "did you mean commandJob.schema.json?";
+    if (!type || (!node_get(root, "command") && !node_get(root, "launcher")))
+        return NULL;
+    near = nearest_word(type, types, ARRAY_SIZE(types));
+    for (size_t i = 0; !near && strlen(type) >= 3 && i < ARRAY_SIZE(types); i++)
+        near = strcasestr(types[i], type) ? types[i] : NULL;
+    return near ? arena_printf(a, "did you mean type `%s`?", near) : NULL;
+}
+
 static const char *notjob_hint(struct arena *a, const struct node *root)
 {
     static const char *const keys[] = {"apiVersion", "protocolVersion", "jobName", "taskRoles"};
@@ -193,6 +209,8 @@ static const char *notjob_hint(struct arena *a, const struct node *root)
         if (near && strcmp(near, key) != 0)
             return arena_printf(a, "did you mean `%s` where it says `%.40s`?", near, key);
     }
+    if (azureml_hint(a, root))
+        return azureml_hint(a, root);
     if (node_get(root, "kind"))
         return "`apiVersion` is missing, e.g. batch.tensorstack.dev/v1beta1";
     if (node_get(root, "spec"))

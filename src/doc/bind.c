@@ -125,6 +125,15 @@ static const char *known_keys(const struct binder *b, const struct bind_table *t
     return arena_strndup(b->a, sb.buf, sb.len);
 }
 
+/* For a word where a mapping is wanted: it may be meant for the only key. */
+static const char *scalar_hint(const struct binder *b, const struct bind_table *t,
+                               const struct node *node)
+{
+    if (t->n == 1 && node->len < 40)
+        return arena_printf(b->a, "write {%s: %s}", t->fields[0].key, node->text);
+    return known_keys(b, t);
+}
+
 static bool has_key(const struct bind_table *t, const char *key)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -365,7 +374,7 @@ static void bind_field(const struct binder *b, const struct bind_field *f, const
             memcpy(target, &(void *){bind_map(b, f->table, node)}, sizeof(void *));
         else
             bind_type_error(b, f->key, "a mapping",
-                            node->type == NODE_SEQ ? NULL : known_keys(b, f->table), node);
+                            node->type == NODE_SEQ ? NULL : scalar_hint(b, f->table, node), node);
         break;
     case BIND_STRUCTS:
         if (bind_structs(b, f, node, &list))

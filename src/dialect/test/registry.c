@@ -75,6 +75,10 @@ static const struct {
     {"{apiversion: kubeflow.org/v1, kind: TFJob}", "`apiVersion` where it says `apiversion`"},
     {"{protocolversion: 2, name: j}", "`protocolVersion` where it says `protocolversion`"},
     {"{kind: TFJob}", "`apiVersion` is missing"},
+    {"{type: comand, command: x}", "type `command`"},
+    {"{type: mpi, launcher: {}}", "type `MpiJob`"},
+    {"{$schema: https://azuremlschemas/commandjob.schema.json}", "commandJob.schema.json"},
+    {"{type: comand}", NULL},
     {"{apiVersion: v1, kind: Service}", NULL},
     {"{a: b}", NULL},
 };

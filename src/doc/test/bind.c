@@ -117,7 +117,7 @@ static void test_wrong(struct arena *a)
         {"on: off", "W0102", 1, 5, "off is taken as false", "write false"},
         {"words: a b", "E0107", 1, 8, "must be a list of strings", "write a list"},
         {"words: [a, 5]", "E0107", 1, 12, "`words[1]` must be a string", "\"5\""},
-        {"inner: 5", "E0107", 1, 8, "must be a mapping", NULL},
+        {"inner: 5", "E0107", 1, 8, "must be a mapping", "write {path: 5}"},
         {"inner: {}", "E0103", 1, 1, "`path` is missing in inner", NULL},
         {"strict: {pth: x}", "E0101", 1, 10, "unknown key `pth` in strict", "`path`"},
         {"strict: {}", "E0103", 1, 1, "`path` is missing in strict", NULL},
