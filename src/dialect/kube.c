@@ -33,6 +33,19 @@ const struct bind_table kube_metadata_table =
 const struct bind_table kube_metadata_lenient_table =
     BIND_TABLE_LENIENT("metadata", struct kube_metadata, metadata_fields);
 
+/* Numbers and bools are refused by Kubernetes in a way that few understand. */
+static void check_texts(const struct binder *b, const struct node *meta, const char *key)
+{
+    const struct node *map = node_get(meta, key);
+    const char *unused;
+
+    if (map && map->type != NODE_MAP && map->type != NODE_NULL)
+        bind_type_error(b, key, "a mapping", NULL, map);
+    for (size_t i = 0; map && map->type == NODE_MAP && i < map->n; i++)
+        if (map->pairs[i].value->type != NODE_NULL)
+            (void)bind_string(b, map->pairs[i].key->text, map->pairs[i].value, &unused);
+}
+
 void kube_lower_metadata(const struct binder *b, const struct kube_metadata *meta,
                          struct job_spec *out)
 {
@@ -40,6 +53,8 @@ void kube_lower_metadata(const struct binder *b, const struct kube_metadata *met
     out->name_at = node_get(meta->at, meta->name ? "name" : "generateName");
     out->generate = meta->generate;
     out->namespace_ = meta->namespace_;
+    check_texts(b, meta->at, "labels");
+    check_texts(b, meta->at, "annotations");
     if (meta->name)
         return;
     if (meta->generate) { /* a cluster would append random letters to the prefix */

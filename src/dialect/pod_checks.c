@@ -107,7 +107,7 @@ static bool read_port(const struct checked *k, const struct pod_container *c,
     enum { NAME_MOST = 15 };
 
     if (map->type != NODE_MAP) {
-        bind_type_error(k->b, "ports", "a list of mappings", NULL, map);
+        bind_type_error(k->b, "ports", "a list of mappings", "write - containerPort: NUMBER", map);
         return false;
     }
     if (node_absent(map, "containerPort")) {
@@ -202,6 +202,18 @@ static void check_restart(const struct checked *k)
         bind_word(k->b, policy, "restartPolicy", policy->text, words, ARRAY_SIZE(words));
 }
 
+/* A placeholder that nobody has filled in. */
+static void check_image(const struct checked *k, const struct pod_container *c)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._-/:@";
+
+    if (c->image && *c->image && c->image[strspn(c->image, letters)])
+        diag_at(k->b->ds, node_get(c->at, "image"), "W0206",
+                strchr(c->image, '$') ? "Kubernetes replaces no variables here" : NULL,
+                "\"%.80s\" is no name of an image", c->image);
+}
+
 static void check_pull_policy(const struct checked *k, const struct pod_container *c)
 {
     static const char *const words[] = {"Always", "IfNotPresent", "Never"};
@@ -224,6 +236,7 @@ void pod_check(const struct binder *b, const struct pod_spec *spec,
     check_names(&k);
     for (size_t i = 0; i < k.n_init + k.n; i++) {
         check_limits(&k, container(&k, i), container(&k, i) != used);
+        check_image(&k, container(&k, i));
         check_pull_policy(&k, container(&k, i));
     }
     check_ports(&k);

@@ -94,8 +94,10 @@ static const struct bind_field mount_fields[] = {
     {.key = "subPathExpr", .kind = BIND_STRING, AT(pod_mount, sub_path_expr)},
     NOTED("mountPropagation"),
 };
+static const struct bind_foreign mount_foreign[] = {{"path", "did you mean `mountPath`?"},
+                                                    {NULL, NULL}};
 static const struct bind_table mount_table =
-    BIND_TABLE_LENIENT("a volumeMounts entry", struct pod_mount, mount_fields);
+    BIND_TABLE_FOREIGN("a volumeMounts entry", struct pod_mount, mount_fields, mount_foreign);
 
 static const struct bind_field resources_fields[] = {
     {.key = "limits", .kind = BIND_NODE, AT(pod_resources, limits)},
@@ -175,18 +177,24 @@ static const struct bind_table item_table =
     }
 
 static const struct bind_field config_map_fields[] = {FILES_FIELDS("name")};
+static const struct bind_foreign config_map_foreign[] = {{"configMapName", "did you mean `name`?"},
+                                                         {NULL, NULL}};
 static const struct bind_table config_map_table =
-    BIND_TABLE_LENIENT("configMap", struct pod_files, config_map_fields);
+    BIND_TABLE_FOREIGN("configMap", struct pod_files, config_map_fields, config_map_foreign);
 static const struct bind_field secret_fields[] = {FILES_FIELDS("secretName")};
+static const struct bind_foreign secret_foreign[] = {{"name", "did you mean `secretName`?"},
+                                                     {NULL, NULL}};
 static const struct bind_table secret_table =
-    BIND_TABLE_LENIENT("secret", struct pod_files, secret_fields);
+    BIND_TABLE_FOREIGN("secret", struct pod_files, secret_fields, secret_foreign);
 
 static const struct bind_field claim_fields[] = {
     {.key = "claimName", .kind = BIND_STRING, .required = true, AT(pod_claim, name)},
     {.key = "readOnly", .kind = BIND_BOOL, AT(pod_claim, read_only)},
 };
+static const struct bind_foreign claim_foreign[] = {{"name", "did you mean `claimName`?"},
+                                                    {NULL, NULL}};
 static const struct bind_table claim_table =
-    BIND_TABLE_LENIENT("persistentVolumeClaim", struct pod_claim, claim_fields);
+    BIND_TABLE_FOREIGN("persistentVolumeClaim", struct pod_claim, claim_fields, claim_foreign);
 
 /* The kinds that a machine has too are looked into; the others are named in a note. */
 static const struct bind_field volume_fields[] = {

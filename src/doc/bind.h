@@ -93,10 +93,11 @@ struct bind_table {
     {                                                                                              \
         .what = (name), .size = sizeof(type), .fields = (array), .n = ARRAY_SIZE(array)            \
     }
-#define BIND_TABLE_LENIENT(name, type, array)                                                      \
+#define BIND_TABLE_LENIENT(name, type, array) BIND_TABLE_FOREIGN(name, type, array, NULL)
+#define BIND_TABLE_FOREIGN(name, type, array, others)                                              \
     {                                                                                              \
         .what = (name), .lenient = true, .size = sizeof(type), .fields = (array),                  \
-        .n = ARRAY_SIZE(array)                                                                     \
+        .n = ARRAY_SIZE(array), .foreign = (others)                                                \
     }
 
 struct binder {

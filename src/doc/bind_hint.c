@@ -98,6 +98,9 @@ static const char *string_hint(struct arena *a, const char *name, const struct n
     (void)name;
     if (is_scalar(node) && node->type != NODE_NULL)
         return arena_printf(a, "put it in quotes: \"%s\"", node->text);
+    if (node->type == NODE_MAP && node->n == 1 && is_scalar(node->pairs[0].value) &&
+        node->pairs[0].value->type != NODE_NULL)
+        return "a ': ' makes a mapping of it: put the text in quotes";
     if (node->type == NODE_SEQ && node->n && is_scalar(node->items[0]))
         return node->n == 1 ? "remove the brackets or the `- `" : "write it as one text";
     return NULL;

@@ -150,27 +150,29 @@ static const struct cause *find_cause(const struct doc *doc, uint32_t line, stru
 /* libyaml's words for what happens most, in ours. at_context: the beginning is the better place. */
 static const struct phrase {
     const char *problem;
-    bool at_context;
+    bool at_context, no_colon;
     const char *message, *hint;
 } phrases[] = {
-    {"mapping values are not allowed", false, "a ':' cannot stand here",
+    {"mapping values are not allowed", false, false, "a ':' cannot stand here",
      "put the text in quotes, or check the indentation of this line and the one above"},
-    {"did not find expected key", false, "a key or the end of the mapping is expected here",
+    {"did not find expected key", false, false, "a key or the end of the mapping is expected here",
      "keys of one mapping stand in the same column"},
-    {"did not find expected '-' indicator", false,
+    {"did not find expected '-' indicator", false, false,
      "a \"- \" or the end of the list is expected here",
      "items of one list stand in the same column"},
-    {"could not find expected ':'", true, "a ':' is expected after this key",
+    {"could not find expected ':'", true, true, "a ':' is expected after this key",
      "write \"key: value\", or put the text in quotes"},
-    {"found unexpected end of stream", true, "this quoted text never ends",
+    {"found unexpected end of stream", true, false, "this quoted text never ends",
      "add the closing quote"},
-    {"found unexpected document indicator", true, "this quoted text never ends",
+    {"found unexpected document indicator", true, false, "this quoted text never ends",
      "add the closing quote"},
-    {"did not find expected ',' or ']'", false, "a ',' or ']' is expected here", NULL},
-    {"did not find expected ',' or '}'", false, "a ',' or '}' is expected here", NULL},
-    {"found character that cannot start any token", false, "this character cannot start a value",
+    {"did not find expected ',' or ']'", false, false, "a ',' or ']' is expected here", NULL},
+    {"did not find expected ',' or '}'", false, false, "a ',' or '}' is expected here", NULL},
+    {"found character that cannot start any token", false, false, "this character cannot start a value",
      "put the value in quotes"},
-    {"found unknown escape character", false, "unknown escape in a double-quoted text",
+    {"did not find expected alphabetic or numeric character", false, false,
+     "a `*` or `&` is YAML's own sign here", "put the value in quotes"},
+    {"found unknown escape character", false, false, "unknown escape in a double-quoted text",
      "write \\\\ for a backslash, or use single quotes"},
 };
 
@@ -217,6 +219,33 @@ static const char *joined_line_hint(struct arena *a, const struct doc *doc, stru
     return colon ? NULL : arena_printf(a, "a ':' is missing in line %u", number);
 }
 
+/* The line of a word that is no key, for want of a blank or of an indentation. */
+static const char *no_colon_hint(const struct doc *doc, struct pos at)
+{
+    const char *line = doc->source, *end = line + doc->source_len, *before = NULL;
+    size_t n, len;
+
+    for (uint32_t i = 1; i < at.line && line < end; i++) {
+        const char *eol = memchr(line, '\n', (size_t)(end - line));
+
+        before = line;
+        line = eol ? eol + 1 : end;
+    }
+    len = strcspn(line, "\n");
+    n = strspn(line, " ");
+    if (line[n] == '-' && n + 1 < len && !strchr("- ", line[n + 1]))
+        return "write a blank behind the '-'";
+    n += strcspn(line + n, ": \n");
+    if (line[n] == ':' && n + 1 < len)
+        return "write a blank behind the ':'";
+    n = before ? (size_t)(line - before) - 1 : 0;
+    while (n > 0 && strchr(" -+\r", before[n - 1]))
+        n--;
+    if (n > 1 && strchr("|>", before[n - 1]) && before[n - 2] == ' ')
+        return "indent the text more than the line with the `|` or `>`";
+    return NULL;
+}
+
 /* ["say "hi""]: what follows a closing quote at once shows that the quote was not meant to close. */
 static bool closed_too_early(const struct doc *doc, const struct yaml_problem *p)
 {
@@ -252,7 +281,9 @@ void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, str
             continue;
         if (ph->at_context && p->context_at.line)
             at = p->context_at;
-        hint = i == 0 ? joined_line_hint(ds->arena, doc, at) : NULL;
+        hint = i == 0           ? joined_line_hint(ds->arena, doc, at)
+               : ph->no_colon ? no_colon_hint(doc, at)
+                              : NULL;
         hint = hint ? hint : ph->hint;
         if (!hint && p->context_at.line)
             hint = arena_printf(ds->arena, "for what was opened at %u:%u", p->context_at.line,

@@ -173,7 +173,8 @@ static void test_hints(struct arena *a)
         {"s", "a string", "5", "put it in quotes: \"5\""},
         {"s", "a string", "[a]", "remove the brackets or the `- `"},
         {"s", "a string", "[a, b]", "write it as one text"},
-        {"s", "a string", "{a: b}", ""},
+        {"s", "a string", "{a: b}", "a ': ' makes a mapping of it: put the text in quotes"},
+        {"s", "a string", "{a: b, c: d}", ""},
         {"s", "true or false", "5", ""},
     };
 

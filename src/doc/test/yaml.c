@@ -226,13 +226,18 @@ static void test_joined(void)
         {"a:\n  - b 1\n    c: 2\n", "put the text in quotes"},
         {"a: b: c\n", "put the text in quotes"},
         {"a: b\n  c: 2\n", "put the text in quotes"},
+        {"a:\n  b:1\nc: 2\n", ""},
+        {"a: 1\nb:2\nc: 3\n", "write a blank behind the ':'"},
+        {"a: 1\n-b\n-c\n", "write a blank behind the '-'"},
+        {"a: |\nb c\nd: 1\n", "indent the text more"},
+        {"a: [*.py]\n", "put the value in quotes"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct read rd;
 
         read_text(&rd, rows[i].text, strlen(rows[i].text));
-        has(rd.ds.n ? rd.ds.v[0].hint : "", rows[i].hint, "joined lines, %zu", i);
+        has(rd.ds.n && rd.ds.v[0].hint ? rd.ds.v[0].hint : "", rows[i].hint, "joined lines, %zu", i);
         read_done(&rd);
     }
 }
