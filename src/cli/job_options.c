@@ -65,9 +65,9 @@ const struct opt job_here_opts[] = {
 
 void job_options_release(struct job_options *o)
 {
-    struct strvec *lists[] = {&o->sets,    &o->scale,       &o->nproc,     &o->entrypoint,
-                              &o->map,     &o->inherit_env, &o->images,    &o->maps,
-                              &o->volumes, &o->volumes_abs, &o->skip_init, &o->debug,
+    struct strvec *lists[] = {&o->sets,      &o->scale,       &o->nproc,     &o->entrypoint,
+                              &o->map,       &o->inherit_env, &o->images,    &o->maps,
+                              &o->volumes,   &o->volumes_abs, &o->skip_init, &o->debug,
                               &o->put_images};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)

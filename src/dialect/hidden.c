@@ -19,7 +19,8 @@ static bool has_key(const char *line, size_t len, bool kube)
         const char *at = line, *end = line + len;
 
         while ((at = memmem(at, (size_t)(end - at), keys[k], n))) {
-            bool ends_word = k == 3 && at > line && ((at[-1] | 0x20) >= 'a' && (at[-1] | 0x20) <= 'z');
+            bool ends_word =
+                k == 3 && at > line && ((at[-1] | 0x20) >= 'a' && (at[-1] | 0x20) <= 'z');
             const char *p = at + n;
 
             while (p < end && strchr("\"' \t", *p) && *p)

@@ -148,7 +148,8 @@ static void check_count(const struct lowering *l, const struct port_request *por
     enum { MANY = 1024 }; /* the first number that anybody may listen at */
 
     if (port->count >= MANY)
-        diag_at(l->b.ds, port->at, "W0315", "OpenPAI chooses the numbers; 1 port is meant, probably",
+        diag_at(l->b.ds, port->at, "W0315",
+                "OpenPAI chooses the numbers; 1 port is meant, probably",
                 "%d ports `%s` for each task: the value says how many, not which", port->count,
                 port->label);
 }

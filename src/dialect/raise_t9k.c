@@ -197,15 +197,13 @@ static int32_t workers_wanted(struct raising *r, const struct role *worker)
 static struct node *replica_spec(struct raising *r, const struct role *role, bool own_template)
 {
     const char *type = role->kind == ROLE_HOST ? "worker" : "launcher";
-    const struct pod_wish wish = {.container = type,
-                                  .image = true,
-                                  .command = r->spec->mpi ? POD_AS_IT_IS : POD_NO_COMMAND};
+    const struct pod_wish wish = {
+        .container = type, .image = true, .command = r->spec->mpi ? POD_AS_IT_IS : POD_NO_COMMAND};
     struct node *item = make_map(r->a);
 
     make_put(r->a, item, "type", make_text(r->a, type));
-    make_put(
-        r->a, item, "replicas",
-        make_int(r->a, role->kind == ROLE_HOST ? workers_wanted(r, role) : role->replicas));
+    make_put(r->a, item, "replicas",
+             make_int(r->a, role->kind == ROLE_HOST ? workers_wanted(r, role) : role->replicas));
     make_put(r->a, item, "restartPolicy", restart(r, role));
     if (own_template)
         make_put(r->a, item, "template", raise_template(r, role, &wish));

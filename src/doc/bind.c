@@ -15,8 +15,8 @@ void bind_type_error(const struct binder *b, const char *name, const char *what,
 {
     const struct node *at = node->type == NODE_NULL && !node->len ? node_label(node) : node;
 
-    diag_at(b->ds, at, "E0107", hint ? hint : bind_type_hint(b, name, what, node), "`%s` must be %s, not %s", name, what,
-            node_words(b->a, node));
+    diag_at(b->ds, at, "E0107", hint ? hint : bind_type_hint(b, name, what, node),
+            "`%s` must be %s, not %s", name, what, node_words(b->a, node));
 }
 
 static const char *meant(const struct binder *b, const char *key)

@@ -113,9 +113,9 @@ const char *bind_type_hint(const struct binder *b, const char *name, const char 
         const char *what;
         const char *(*hint)(struct arena *a, const char *name, const struct node *node);
     } rows[] = {
-        {"an integer", integer_hint},         {"a quantity", quantity_hint},
-        {"a mapping", mapping_hint},          {"a list of strings", strings_hint},
-        {"a list", list_hint},                {"a string", string_hint},
+        {"an integer", integer_hint}, {"a quantity", quantity_hint},
+        {"a mapping", mapping_hint},  {"a list of strings", strings_hint},
+        {"a list", list_hint},        {"a string", string_hint},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -168,8 +168,8 @@ static const struct phrase {
      "add the closing quote"},
     {"did not find expected ',' or ']'", false, false, "a ',' or ']' is expected here", NULL},
     {"did not find expected ',' or '}'", false, false, "a ',' or '}' is expected here", NULL},
-    {"found character that cannot start any token", false, false, "this character cannot start a value",
-     "put the value in quotes"},
+    {"found character that cannot start any token", false, false,
+     "this character cannot start a value", "put the value in quotes"},
     {"did not find expected alphabetic or numeric character", false, false,
      "a `*` or `&` is YAML's own sign here", "put the value in quotes"},
     {"found unknown escape character", false, false, "unknown escape in a double-quoted text",
@@ -211,7 +211,8 @@ static const char *joined_line_hint(struct arena *a, const struct doc *doc, stru
         next = eol ? eol + 1 : end;
     }
     len = strcspn(line, "\n");
-    if (line == next || strspn(line, " ") != strspn(next, " ") || strchr("-#", line[strspn(line, " ")]))
+    if (line == next || strspn(line, " ") != strspn(next, " ") ||
+        strchr("-#", line[strspn(line, " ")]))
         return NULL;
     colon = memchr(line, ':', len);
     if (colon && colon + 1 < line + len && colon[1] != ' ')
@@ -281,7 +282,7 @@ void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, str
             continue;
         if (ph->at_context && p->context_at.line)
             at = p->context_at;
-        hint = i == 0           ? joined_line_hint(ds->arena, doc, at)
+        hint = i == 0         ? joined_line_hint(ds->arena, doc, at)
                : ph->no_colon ? no_colon_hint(doc, at)
                               : NULL;
         hint = hint ? hint : ph->hint;

@@ -79,7 +79,8 @@ static int64_t np_said(const struct mpi_spec *mpi)
         size_t n = mpi_option_words(arg);
         int64_t value;
 
-        if (o && o->meaning == MPI_MEANS_TOTAL && n == 2 && num_i64(arg[1], &value) == 0 && value > 0)
+        if (o && o->meaning == MPI_MEANS_TOTAL && n == 2 && num_i64(arg[1], &value) == 0 &&
+            value > 0)
             np = value;
         arg += n;
     }

@@ -104,8 +104,8 @@ struct facts {
     bool mpi_prefix_ok;      /* mpi->home/bin/orted (or prted) exists: --prefix may be passed */
     const bool *workdir_ok;  /* per role of the spec: its workdir is a directory here */
     const char *program; /* what the ranks run, by its first word; NULL: only a shell could tell */
-    int program_errno; /* that cannot be executed here: -ENOENT, -EACCES; 0 = it can */
-    bool sshd_ok;      /* mpi->sshd_path exists */
+    int program_errno;   /* that cannot be executed here: -ENOENT, -EACCES; 0 = it can */
+    bool sshd_ok;        /* mpi->sshd_path exists */
     const char *sshd_found; /* nearest existing sshd, or NULL */
 
     const char *python3;    /* what python_link leads to, or NULL */

@@ -5,10 +5,22 @@
 
 #include "base/cleanup.h"
 
-#define ALL(name, n) {name, n, MPI_MEANS_OTHER, MPI_OF_ALL}
-#define OPEN_MPI(name, n) {name, n, MPI_MEANS_OTHER, MPI_OF_OPEN_MPI}
-#define HYDRA(name, n) {name, n, MPI_MEANS_OTHER, MPI_OF_HYDRA}
-#define HOROVOD(name, n) {name, n, MPI_MEANS_OTHER, MPI_OF_HOROVOD}
+#define ALL(name, n)                                                                               \
+    {                                                                                              \
+        name, n, MPI_MEANS_OTHER, MPI_OF_ALL                                                       \
+    }
+#define OPEN_MPI(name, n)                                                                          \
+    {                                                                                              \
+        name, n, MPI_MEANS_OTHER, MPI_OF_OPEN_MPI                                                  \
+    }
+#define HYDRA(name, n)                                                                             \
+    {                                                                                              \
+        name, n, MPI_MEANS_OTHER, MPI_OF_HYDRA                                                     \
+    }
+#define HOROVOD(name, n)                                                                           \
+    {                                                                                              \
+        name, n, MPI_MEANS_OTHER, MPI_OF_HOROVOD                                                   \
+    }
 
 static const struct mpi_option options[] = {
     {"np", 1, MPI_MEANS_TOTAL, MPI_OF_ALL},

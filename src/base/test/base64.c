@@ -11,11 +11,25 @@ int main(void)
     static const struct {
         const char *text, *want; /* NULL: refused */
     } rows[] = {
-        {"", ""},           {"Zg==", "f"},         {"Zm8=", "fo"},     {"Zm9v", "foo"},
-        {"Zm9vYg==", "foob"}, {"Zm9vYmE=", "fooba"}, {"Zm9vYmFy", "foobar"}, {"Zm9v\nYmFy\n", "foobar"},
-        {"/+8=", "\xff\xef"}, {"Zg", NULL},          {"Zg=", NULL},      {"Z", NULL},
-        {"Zg==Zg==", NULL}, {"=", NULL},           {"====", NULL},     {"Zm9v====", NULL},
-        {"Zm 9v", NULL},    {"Zm9-", NULL},        {"hunter2!", NULL},
+        {"", ""},
+        {"Zg==", "f"},
+        {"Zm8=", "fo"},
+        {"Zm9v", "foo"},
+        {"Zm9vYg==", "foob"},
+        {"Zm9vYmE=", "fooba"},
+        {"Zm9vYmFy", "foobar"},
+        {"Zm9v\nYmFy\n", "foobar"},
+        {"/+8=", "\xff\xef"},
+        {"Zg", NULL},
+        {"Zg=", NULL},
+        {"Z", NULL},
+        {"Zg==Zg==", NULL},
+        {"=", NULL},
+        {"====", NULL},
+        {"Zm9v====", NULL},
+        {"Zm 9v", NULL},
+        {"Zm9-", NULL},
+        {"hunter2!", NULL},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -297,7 +297,8 @@ static const struct fault {
     {HEAD ROLE "framework: pytorch\nelastic: {}\n", "W0603@7"},
     {HEAD ROLE "    ownSlots: true\nelastic: {}\n", "W0603@7"},
     {HEAD ROLE "    ownSlots: true\nframework: pytorch\nelastic: {}\n", ""},
-    {HEAD ROLE "    ownSlots: true\nframework: pytorch\nelastic: {minReplicas: 2, maxReplicas: 1}\n",
+    {HEAD ROLE
+     "    ownSlots: true\nframework: pytorch\nelastic: {minReplicas: 2, maxReplicas: 1}\n",
      "E0341@8"},
     {HEAD ROLE "sparseCluster: true\n", "W0603@6"},
 };

@@ -237,7 +237,8 @@ static void test_joined(void)
         struct read rd;
 
         read_text(&rd, rows[i].text, strlen(rows[i].text));
-        has(rd.ds.n && rd.ds.v[0].hint ? rd.ds.v[0].hint : "", rows[i].hint, "joined lines, %zu", i);
+        has(rd.ds.n && rd.ds.v[0].hint ? rd.ds.v[0].hint : "", rows[i].hint, "joined lines, %zu",
+            i);
         read_done(&rd);
     }
 }

@@ -202,8 +202,9 @@ static bool find_in_file(struct collection *c, const struct env_entry *entry, co
 
     for (size_t i = 0; i < c->spec->n_config; i++) {
         const struct config_value *v = &c->spec->config[i];
-        if (v->secret != (entry->source == ENV_SECRET) || !is_plain_name(v->key) || strcmp(v->map, entry->ref_name) != 0 ||
-            (key && strcmp(v->key, key) != 0) || (!c->for_volume && memchr(v->text, '\0', v->len)))
+        if (v->secret != (entry->source == ENV_SECRET) || !is_plain_name(v->key) ||
+            strcmp(v->map, entry->ref_name) != 0 || (key && strcmp(v->key, key) != 0) ||
+            (!c->for_volume && memchr(v->text, '\0', v->len)))
             continue;
         add_from_file(c, v);
         any = true;

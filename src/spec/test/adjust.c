@@ -385,7 +385,8 @@ static void test_image(void)
         "not needed");
     has(adjusted(&spec, ADJ(.image = LIST("wroker=j"))), "did you mean \"worker\"",
         "a slip in the role");
-    has(adjusted(&spec, ADJ(.image = LIST("worker="))), "error: --image: \"\" is no name", "nothing");
+    has(adjusted(&spec, ADJ(.image = LIST("worker="))), "error: --image: \"\" is no name",
+        "nothing");
 }
 
 static void test_map(void)

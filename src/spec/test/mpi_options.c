@@ -50,7 +50,8 @@ static void test_options(void)
 
 static void test_words(void)
 {
-    static const char *const args[] = {"-mca", "a", "b", "prog", NULL}, *const cut[] = {"-mca", "a", NULL};
+    static const char *const args[] = {"-mca", "a", "b", "prog", NULL}, *const cut[] = {"-mca", "a",
+                                                                                        NULL};
 
     is_int((long long)mpi_option_words(args), 3, "an option with both its values");
     is_int((long long)mpi_option_words(cut), 2, "as many as there are");
