@@ -4,7 +4,9 @@
  * an unbound variable. The plan knows what is set, and so which name was meant. A command that calls
  * horovodrun where there is none ends with 127; it stands for an mpirun line, and that can be said.
  * The frameworks' own last words about a port, an interface or a GPU say what is wrong, and the plan
- * knows what would be right. Their texts are those of real runs: torch 1.13 and 2.15, mpi4py 4.1.
+ * knows what would be right. Their texts are those of real runs (t/frameworks/endings.t): torch 1.13 and
+ * 2.15, mpi4py 4.1, Horovod 0.28. Where the table says so, they are of the source only: the run would
+ * need a GPU.
  */
 #include <ctype.h>
 #include <signal.h>
@@ -288,6 +290,13 @@ static void say_mpi(const struct job *job, const char *line, struct strbuf *out)
     strbuf_addstr(out, "mpi4py is of another MPI than mpirun: each rank is alone in its world");
 }
 
+static void say_horovod(const struct job *job, const char *line, struct strbuf *out)
+{
+    (void)job, (void)line;
+    strbuf_addstr(out, "another rank had ended before, or Horovod's own check found one that does "
+                       "not come: \"Missing ranks\" in its log");
+}
+
 static void say_keras(const struct job *job, const char *line, struct strbuf *out)
 {
     (void)job, (void)line;
@@ -303,19 +312,21 @@ static const struct known {
     {"EADDRINUSE", say_port},
     {"Unable to find address for: ", say_interface},
     {"Unable to find interface for: ", say_interface},
-    {"no socket interface found", say_interface}, /* NCCL */
+    {"no socket interface found", say_interface}, /* NCCL, of its source */
     {"Torch not compiled with CUDA enabled", say_gpu},
     {"No CUDA GPUs are available", say_gpu},
-    {"Found no NVIDIA driver", say_gpu},
-    {"no CUDA-capable device", say_gpu},
+    {"Found no NVIDIA driver", say_gpu}, /* torch, of its source */
+    {"no CUDA-capable device", say_gpu}, /* CUDA, of its manual */
     {"doesn't have NCCL built in", say_gpu},
     {"requires at least one CUDA device", say_gpu},
-    {"only supported with GPUs, no GPUs found", say_gpu},
+    {"only supported with GPUs, no GPUs found", say_gpu}, /* torch 2.0 to 2.14, of its source */
     {"No module named ", say_module},
     {"unexpected bus error", say_memory}, /* torch's DataLoader */
     {"insufficient shared memory", say_memory},
+    {"out of shared memory", say_memory},
     {"suspicious MPI execution environment", say_mpi},
     {"from a different MPI implementation", say_mpi},
+    {"Horovod has been shut down", say_horovod},
     {"unsupported type (<class 'tensorflow.python.distribute.values.PerReplica", say_keras},
 };
 

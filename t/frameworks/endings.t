@@ -66,9 +66,11 @@ run_row()
     *) FAIL_TASK=$who ;;
     esac
     export FAIL="$how" FAIL_RANK FAIL_TASK
+    # Horovod's ranks talk to each other all the time, so only Horovod can know that one does not come.
+    export HOROVOD_STALL_CHECK_TIME_SECONDS=3 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=6
     rm -rf weights "$REPORT"
     # shellcheck disable=SC2086 # options are words
-    run_job --inherit-env 'FAIL*' --image "*=$IMAGE" $options "$file"
+    run_job --inherit-env 'FAIL*' --inherit-env 'HOROVOD_STALL*' --image "*=$IMAGE" $options "$file"
     is "$rc $(report outcome) $(report exit_code)" "$exit $outcome $exit" "$name: outcome and exit code"
     like "$(report verdict)" "$sentence" "$name: verdict"
     if [ "$kind" = - ]; then
@@ -148,6 +150,9 @@ if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
     hint 'python3 -c "import nosuchmodule"' 'nosuchmodule is not installed for .*python' "a module, with the interpreter"
     hint "python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((\"\", int(__import__(\"os\").environ[\"MASTER_PORT\"]))); s.listen(); $group'" \
         'two processes of this job listen there' "a port that is taken"
+    sed "s|- python3 train_ddp.py|- python3 -c 'import os; os.environ[\"RANK\"]'|" openpai-ddp.yaml >no-rank.yaml
+    run_job no-rank.yaml
+    like "$(report verdict)" 'RANK is not set in this job' "the same by a KeyError"
     # A DataLoader hands its batches over in /dev/shm, which is as small as the job says.
     cat >loader.py <<'PYTHON'
 import torch
@@ -174,6 +179,13 @@ PYTHON
     fi
 else
     skip "no torch of Debian's here" 7
+fi
+if here torch; then
+    IMAGE=$CACHE/torch
+    hint 'python3 -c "import torch; torch.ones(1).cuda()"' 'this machine has no GPU' "no GPU, torch of PyPI's"
+    hint "python3 -c 'import torch.distributed as d; d.init_process_group(\"nccl\")'" 'this machine has no GPU' "NCCL without a GPU"
+else
+    skip "no torch of PyPI's here" 2
 fi
 
 done_testing

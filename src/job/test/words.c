@@ -188,6 +188,17 @@ static void test_frameworks(void)
         {"RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. It is possible "
          "that dataloader's workers are out of shared memory. insufficient shared memory (shm)",
          "shared memory was full, it seems: /dev/shm has 64 MiB here, as the job says", "/dev/shm"},
+        {"RuntimeError: DataLoader worker (pid 8) is killed by signal: Bus error. It is possible "
+         "that "
+         "dataloader's workers are out of shared memory. Please try to raise your shared memory "
+         "limit.",
+         "shared memory was full, it seems: /dev/shm has 64 MiB here, as the job says",
+         "torch 1.13's words"},
+        {"horovod.common.exceptions.HorovodInternalError: Horovod has been shut down. This was "
+         "caused by an",
+         "another rank had ended before, or Horovod's own check found one that does not come: "
+         "\"Missing ranks\" in its log",
+         "Horovod"},
         {"You may be using `mpiexec` or `mpirun` from a different MPI implementation.",
          "mpi4py is of another MPI than mpirun: each rank is alone in its world", "a mixed MPI"},
         {"}) with an unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>) "
