@@ -82,6 +82,7 @@ static struct ending ending_of(struct line *l)
         (void)snprintf(end.init, sizeof(end.init), "%s", init ? init : "");
     }
     end.oom = truth(l, "oom");
+    end.oom_inside = truth(l, "oom_inside");
     end.max_rss = number_or(l, "max_rss", -1);
     end.memory_limit = number_or(l, "memory_limit", -1);
     end.memory_peak = number_or(l, "memory_peak", -1);

@@ -230,10 +230,11 @@ struct oom group_oom(struct group *g, int status)
         return oom;
     oom.limit = g->memory;
     oom.peak = look_up(g, g->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
-    if (looks_killed(status) && look_up(g, g->unified ? "memory.events" : "memory.oom_control",
-                                        "oom_kill ") > g->oom_kills) {
-        g->oom_kills++;
-        oom.killed = true;
+    if (status != 0 && look_up(g, g->unified ? "memory.events" : "memory.oom_control",
+                               "oom_kill ") > g->oom_kills) {
+        oom.killed = looks_killed(status);
+        oom.inside = !oom.killed;
+        g->oom_kills += oom.killed;
     }
     return oom;
 }

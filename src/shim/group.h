@@ -14,6 +14,7 @@ struct shim;
 
 struct oom {
     bool killed;         /* by the kernel, because the group's memory was used up */
+    bool inside;         /* not itself, but another process of the group: a launcher's rank */
     int64_t limit, peak; /* bytes; -1 = unknown */
 };
 

@@ -65,7 +65,7 @@ static void send_exited(struct shim *s, uint32_t process, int status, ns_t at, i
     wire_put_u32(out, (uint32_t)status);
     wire_put_i64(out, at);
     wire_put_i64(out, max_rss);
-    wire_put_u32(out, oom->killed);
+    wire_put_u32(out, oom->killed ? OOM_ITSELF : oom->inside ? OOM_INSIDE : 0);
     wire_put_i64(out, oom->limit);
     wire_put_i64(out, oom->peak);
     wire_frame_end(out, frame);

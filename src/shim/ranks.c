@@ -127,7 +127,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     wire_put_u32(out, (uint32_t)end->status);
     wire_put_i64(out, at);
     wire_put_i64(out, end->max_rss);
-    wire_put_u32(out, oom.killed);
+    wire_put_u32(out, oom.killed ? OOM_ITSELF : oom.inside ? OOM_INSIDE : 0);
     wire_put_i64(out, oom.limit);
     wire_put_i64(out, oom.peak);
     wire_frame_end(out, frame);

@@ -31,6 +31,9 @@
 #define WIRE_FD 3
 #define WIRE_AGENT_SOCKET "agent.sock"
 
+/* Whom the kernel has killed because a group's memory was used up; 0 = nobody. */
+enum { OOM_ITSELF = 1, OOM_INSIDE = 2 };
+
 enum wire_type {
     /* muster -> shim */
     WIRE_SETUP = 1, /* u32 version, str run_id, str run_dir, str scratch_dir, str hosts_file_text,
@@ -60,7 +63,7 @@ enum wire_type {
     WIRE_NOTE,       /* str text: something a person should know (a limit that could not be set) */
     WIRE_STARTED,    /* u32 process, u32 pid (as the shim sees it), i64 at (real ns) */
     WIRE_SPAWN_FAILED, /* u32 process, i32 -errno, str what ("exec", "chdir /x", "open log"), i64 at */
-    WIRE_EXITED,       /* u32 process, u32 wait_status, i64 at, i64 max_rss (bytes), u32 oom (0/1),
+    WIRE_EXITED, /* u32 process, u32 wait_status, i64 at, i64 max_rss (bytes), u32 oom (OOM_*),
                           i64 memory_limit, i64 memory_peak (bytes, -1 = unknown). Sent after all its
                           output up to then is in the log. */
     WIRE_RANK_STARTED, /* u32 replica, u32 launch (1, 2, … one per mpirun seen), u32 rank, u32 size,

@@ -195,7 +195,9 @@ static struct ending read_ending(uint32_t status, ns_t at)
 static void read_memory(struct wire_reader *r, struct ending *end)
 {
     end->max_rss = wire_get_i64(r);
-    end->oom = wire_get_u32(r) != 0;
+    uint32_t oom = wire_get_u32(r);
+    end->oom = oom == OOM_ITSELF;
+    end->oom_inside = oom == OOM_INSIDE;
     end->memory_limit = wire_get_i64(r);
     end->memory_peak = wire_get_i64(r);
 }

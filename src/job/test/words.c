@@ -286,6 +286,23 @@ static void test_image_and_signal(void)
     stage_free(&st);
 }
 
+/* A launcher ends with a code of its own after the kernel has killed its rank. */
+static void test_memory_inside(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct stage st;
+
+    begin_failed(&st);
+    struct cause c = st.job->cause;
+    c.end.oom_inside = true;
+    c.end.memory_limit = 1200 << 20;
+    verdict_cause(st.job, &c, &text);
+    has(text.buf,
+        "exited with code 1 (a process in it was killed for want of memory: limit 1200 MiB)",
+        "7: a rank of a launcher's");
+    stage_free(&st);
+}
+
 static void test_success(void)
 {
     static const char *const lines[] = {
@@ -412,6 +429,7 @@ int main(void)
     test_launchers();
     test_image_and_signal();
     test_success();
+    test_memory_inside();
     test_where();
     test_horovodrun();
     test_missing();
