@@ -56,8 +56,11 @@ static void test_lines(void)
 static void set_facts(struct stage *st)
 {
     static const char *const dirs[] = {"/d", "/d"}, *const caller_env[] = {"PATH=/bin", NULL};
+    static const struct env_value path = {.name = "PATH", .value = "/bin", .origin = ORIGIN_CALLER};
 
     st->plan.workdirs = dirs;
+    st->plan.passed_on = &path;
+    st->plan.n_passed_on = 1;
     st->facts.scratch_dir = "/s";
     st->facts.caller_dir = "/";
     st->facts.user = "u";
