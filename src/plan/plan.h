@@ -185,13 +185,13 @@ struct plan {
     uint32_t n_replicas;
     const struct process *processes;
     uint32_t n_processes;
-    int32_t launcher;            /* process id of the launcher, -1 if there is none */
-    int32_t world;               /* number of ranks expected, -1 if not known */
-    const char *const *workdirs; /* per role: the directory used; see plan_workdir() */
+    int32_t launcher;                  /* process id of the launcher, -1 if there is none */
+    int32_t world;                     /* number of ranks expected, -1 if not known */
+    const char *const *workdirs;       /* per role: the directory used; see plan_workdir() */
     const struct env_value *passed_on; /* of the caller's variables those that reach a process */
     size_t n_passed_on;
-    const char *hosts_file;      /* text of the private /etc/hosts */
-    const char *hostfile;        /* text in the implementation's format, or NULL */
+    const char *hosts_file; /* text of the private /etc/hosts */
+    const char *hostfile;   /* text in the implementation's format, or NULL */
     const char
         *other_hostfile; /* the same in the other format, for commands that find another mpirun */
     const char *other_hostfile_name;
