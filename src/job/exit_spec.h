@@ -21,7 +21,7 @@ struct exit_spec {
     int from, to;
     enum failure_class class;
     const char *type;   /* USER_FAILURE, PLATFORM_FAILURE, … */
-    const char *phrase; /* or NULL: OpenPAI names it by what is in the log */
+    const char *phrase; /* or NULL: it has none, or one by what is in the log */
 };
 
 /* Never NULL: a code that is not in the table is an unknown failure, as `exit 1` is. */

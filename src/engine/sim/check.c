@@ -28,43 +28,6 @@ static const struct role *role_of(const struct sim *s, uint32_t process)
     return s->plan->replicas[s->plan->processes[process].replica].role;
 }
 
-/* How it ended the last time. */
-static const struct ending *last_end(const struct sim *s, uint32_t process)
-{
-    for (size_t i = s->log.n; i > 0; i--) {
-        const struct event *was = &s->log.v[i - 1];
-        if ((was->type == EVENT_EXITED || was->type == EVENT_START_FAILED) &&
-            was->process == process)
-            return &was->end;
-    }
-    return NULL;
-}
-
-/* A number of the role's own is for each process, the budget for all of them together; where a file
- * names neither, three. */
-static void check_restart(struct sim *s, uint32_t p)
-{
-    const struct job_spec *spec = s->plan->spec;
-    const struct role *role = role_of(s, p);
-    int32_t each = role->restart_limit;
-    uint32_t of_all = 1;
-    const struct ending *end = last_end(s, p);
-
-    if (end && end->exec_errno)
-        sim_break(s, "process %u cannot be executed, and is started again", p);
-    if (role->restart == RESTART_BY_CLASS)
-        return;
-    if (each < 0)
-        each = spec->has_restart_budget ? 0 : 3;
-    if ((each > 0 || !spec->has_restart_budget) && s->starts[p] > (uint32_t)each)
-        sim_break(s, "process %u is started again more often than it may be", p);
-    for (size_t i = s->log.n; i > 0 && s->log.v[i - 1].type != EVENT_ATTEMPT; i--)
-        of_all += s->log.v[i - 1].type == EVENT_RESTART &&
-                  role_of(s, s->log.v[i - 1].process)->restart != RESTART_BY_CLASS;
-    if (spec->has_restart_budget && of_all > (uint32_t)spec->restart_budget)
-        sim_break(s, "the job has used up its restarts, and process %u is started again", p);
-}
-
 static void check_start(struct sim *s, const struct event *ev)
 {
     uint32_t p = ev->process;
@@ -154,6 +117,8 @@ static void check_stop(struct sim *s, const struct event *ev)
         failed |=
             (was->type == EVENT_EXITED || was->type == EVENT_START_FAILED) && !ending_ok(&was->end);
     }
+    if (ev->stop == STOP_DEADLINE)
+        check_deadline(s);
     if (ev->stop == STOP_CANCEL && s->cancels == 0)
         sim_break(s, "stopped as cancelled, and nobody cancelled");
     if (ev->stop == STOP_FAILURE && !failed)
@@ -211,24 +176,14 @@ static void check_ended(struct sim *s)
                 sim_break(s, "ended, and rank %u lives", r);
 }
 
-/* Budgets, and who may begin again at all. */
 static void check_attempt(struct sim *s, const struct event *ev)
 {
-    uint32_t counted = ev->counted;
-
     if (s->cancels > 0)
         sim_break(s, "a cancelled job begins another attempt");
     if (!ev->retry)
         return;
     check_ended(s);
-    for (size_t i = 0; i < s->log.n; i++)
-        counted += s->log.v[i].type == EVENT_ATTEMPT && s->log.v[i].counted;
-    if (s->plan->spec->retry.max >= 0 && counted > (uint32_t)s->plan->spec->retry.max)
-        sim_break(s, "it is tried again more often than it may be");
-    if (job_cause(s->job).end.exec_errno)
-        sim_break(s, "it cannot be executed, and is tried again");
-    if (s->job->lost) /* of a loss that it has not been told of it knows nothing */
-        sim_break(s, "a lost job is tried again");
+    check_retry(s, ev);
 }
 
 /* It ends, or is tried again, and nobody has had a look. */
@@ -249,6 +204,15 @@ static void check_held(struct sim *s)
         sim_break(s, "held twice");
     if (job_cause(s->job).kind == CAUSE_NONE)
         sim_break(s, "held, and nothing failed");
+}
+
+/* What is put away as an attempt, or looked into, has its own outcome. */
+static void check_cause(struct sim *s)
+{
+    int exit_code = job_cause(s->job).exit_code, wanted = oracle(s).exit_code;
+
+    if (exit_code != wanted)
+        sim_break(s, "the attempt ends with %d and should with %d", exit_code, wanted);
 }
 
 void check_event(struct sim *s, const struct event *ev)
@@ -285,11 +249,13 @@ void check_event(struct sim *s, const struct event *ev)
         check_kill(s, ev);
         break;
     case EVENT_ATTEMPT:
+        check_cause(s);
         check_attempt(s, ev);
         if (ev->retry)
             check_not_held(s);
         break;
     case EVENT_HELD:
+        check_cause(s);
         check_held(s);
         check_ended(s);
         break;

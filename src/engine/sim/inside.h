@@ -123,6 +123,11 @@ void check_event(struct sim *s, const struct event *ev); /* before it is folded 
 void check_turn(struct sim *s);
 void check_end(struct sim *s);
 
+/* check_again.c */
+void check_restart(struct sim *s, uint32_t process);
+void check_retry(struct sim *s, const struct event *ev);
+void check_deadline(struct sim *s);
+
 /* oracle.c */
 struct expected {
     enum outcome outcome;

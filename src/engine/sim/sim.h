@@ -8,7 +8,8 @@
  *   world.c   what really happens: processes, ranks, replicas (the engine)
  *   tell.c    what the core hears of it
  *   play.c    the loop: core, journal, crashes and replay
- *   check.c   what must always hold; oracle.c what the outcome has to be
+ *   check.c   what must always hold; check_again.c who may begin again; oracle.c what the outcome
+ *             has to be
  *   same.c    two states of a job, compared field by field
  *   story.c   random jobs and stories for the tests
  *

@@ -51,6 +51,7 @@ struct maker {
     uint32_t inits;        /* of 1000: so many roles have them, so many of these fail */
     uint32_t stubborn;     /* of 1000: so many do not even die */
     bool ranks;            /* its processes are ranks, as those of `run -n` */
+    bool kills;            /* nothing fails but by SIGKILL: on a cluster, the platform's fault */
 };
 
 /* --- the job ---------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static void add_policies(struct maker *m)
     static const enum restart_policy restarts[] = {
         RESTART_NEVER, RESTART_ON_FAILURE, RESTART_ALWAYS, RESTART_EXIT_CODE, RESTART_BY_CLASS};
 
-    if (rng_chance(&m->rng, 300)) {
+    if (rng_chance(&m->rng, m->kills ? 800 : 300)) {
         m->spec->retry.by_class = rng_chance(&m->rng, 500);
         m->spec->retry.max = rng_chance(&m->rng, 30) ? (int32_t)rng_between(&m->rng, -2, -1)
                                                      : (int32_t)rng_below(&m->rng, 3);
@@ -132,10 +133,11 @@ static void add_policies(struct maker *m)
     if (rng_chance(&m->rng, 100))
         m->spec->deadline_s = 1 + rng_below(&m->rng, 15);
     m->spec->pause = rng_chance(&m->rng, 20);
-    m->spec->debug = rng_chance(&m->rng, 100);
+    m->spec->debug = rng_chance(&m->rng, 150);
     bool all = rng_chance(&m->rng, 500);
+    const struct role *one = &m->roles[rng_below(&m->rng, (uint32_t)m->spec->n_roles)];
     for (uint32_t i = 0; m->spec->debug && i < m->plan->n_processes; i++)
-        m->processes[i].debug = all || m->replicas[m->processes[i].replica].role == m->roles;
+        m->processes[i].debug = all || m->replicas[m->processes[i].replica].role == one;
     for (size_t k = 0; k < m->spec->n_roles && rng_chance(&m->rng, 300); k++) {
         m->roles[k].restart = restarts[rng_below(&m->rng, 5)];
         m->roles[k].restart_limit = (int32_t)rng_between(&m->rng, -1, 3);
@@ -195,10 +197,10 @@ static struct ending some_ending(struct maker *m, bool good)
         e.max_rss = rng_between(&m->rng, 0, 1 << 20);
     if (good)
         return e;
-    switch (rng_below(&m->rng, 8)) {
+    switch (m->kills ? 0 : rng_below(&m->rng, 8)) {
     case 0:
     case 1:
-        e.signal = signals[rng_below(&m->rng, 5)];
+        e.signal = signals[m->kills ? 0 : rng_below(&m->rng, 5)];
         e.code = -1;
         break;
     case 2:
@@ -265,7 +267,7 @@ static void make_mpiruns(struct maker *m, struct sim_story *story, uint32_t bad)
     uint32_t n = 1 + rng_below(&m->rng, 2);
     struct sim_mpirun *v = ARENA_ARRAY(m->a, struct sim_mpirun, n);
 
-    if (m->plan->launcher < 0 || rng_chance(&m->rng, 50))
+    if (m->plan->launcher < 0 || rng_chance(&m->rng, m->spec->debug ? 500 : 50))
         return;
     for (uint32_t k = 0; k < n; k++) {
         struct sim_fate *ranks = ARENA_ARRAY(m->a, struct sim_fate, MAX_RANKS);
@@ -377,6 +379,7 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
     m.starts = rng_chance(&m.rng, 500) ? 4 : 1;
     m.unstarted = rng_chance(&m.rng, 100) ? 300 : 20;
     m.inits = rng_chance(&m.rng, 300) ? 500 : 100;
+    m.kills = rng_chance(&m.rng, 100);
     m.stubborn = rng_chance(&m.rng, 100) ? 300 : 30;
     make_plan(&m);
     add_policies(&m);

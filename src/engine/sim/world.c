@@ -395,12 +395,24 @@ static void world_open(struct engine *en, uint32_t replica, uint32_t attempt)
                  (struct item){.kind = ITEM_OPENED, .id = replica});
 }
 
+static bool was_paused(const struct sim *s)
+{
+    bool paused = s->plan->spec->pause;
+
+    for (size_t i = 0; i < s->log.n; i++)
+        paused |= s->log.v[i].type == EVENT_PAUSED;
+    return paused;
+}
+
 static void world_start(struct engine *en, uint32_t process, struct start start)
 {
     struct sim *s = (struct sim *)en;
     struct thing *t = &s->procs[process];
 
     enter(s, start.attempt);
+    if (start.resumed != was_paused(s))
+        sim_break(s, "process %u is started as if it had %sbeen paused", process,
+                  start.resumed ? "" : "not ");
     if (t->instances >= start.instance || s->lost)
         return;
     if (lives(t))
@@ -460,10 +472,16 @@ static void clear(struct engine *en)
     s->epoch++;
 }
 
-/* What there is stays. */
+/* What there is stays. Whoever looks into it calls mpirun by hand. */
 static void world_hold(struct engine *en)
 {
-    (void)en;
+    struct sim *s = (struct sim *)en;
+
+    sim_tell(s, &(struct observation){.kind = OBS_RANK_STARTED,
+                                      .at = s->now,
+                                      .attempt = s->attempt,
+                                      .launch = s->n_mpiruns + 1,
+                                      .size = 1});
 }
 
 static void world_end(struct engine *en)
