@@ -49,6 +49,7 @@
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024) /* a report or journal that is read back */
 #define LIMIT_TAIL_LINES 20                   /* lines of a log in a verdict */
 #define LIMIT_TAIL_BYTES (16 * 1024)          /* bytes read back for those lines */
+#define LIMIT_OTHER_LOGS 1024                 /* logs looked into for who began it */
 #define LIMIT_TREE_DEPTH 256      /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50        /* run directories kept */
 #define LIMIT_LOOK_PROCESSES 1024 /* of a job that hangs, in its report; threads, sockets of each */

@@ -23,6 +23,7 @@
 #include "engine/local/ports.h"
 #include "engine/local/secrets.h"
 #include "engine/local/volumes.h"
+#include "job/hint.h"
 #include "job/mask.h"
 #include "job/report.h"
 #include "run/azureml_dir.h"
@@ -177,12 +178,49 @@ static const char *success_log(const struct job *job, char name[PLAN_LOG_NAME])
                          : NULL;
 }
 
+/* "rank 1 on worker-0 says: RuntimeError: words", if that log ends with an exception of its own. */
+static bool says_why(const struct rundir *rd, const struct job *job, const char *log, int64_t rank,
+                     uint32_t replica, struct strbuf *out)
+{
+    auto_strvec struct strvec tail = STRVEC_INIT;
+
+    mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
+    const char *line = hint_exception((const char *const *)tail.v);
+    if (!line)
+        return false;
+    if (rank >= 0)
+        strbuf_addf(out, "rank %lld on ", (long long)rank);
+    strbuf_addf(out, "%s says: %s", job->plan->replicas[replica].name, line);
+    return true;
+}
+
+/* Who of the others did it, where the first that ended only says that it has lost them. */
+static void find_other(const struct rundir *rd, const struct job *job, const struct strvec *tail,
+                       struct strbuf *out)
+{
+    const struct launch *l = job_last_launch(job);
+    char name[PLAN_LOG_NAME];
+
+    if (job->cause.replica < 0 || !hint_lost_others((const char *const *)tail->v))
+        return;
+    for (uint32_t i = 0; l && i < l->size && i < LIMIT_OTHER_LOGS; i++)
+        if (l->ranks[i].log && says_why(rd, job, l->ranks[i].log, i, l->ranks[i].replica, out))
+            return;
+    for (uint32_t i = 0; !l && i < job->plan->n_processes && i < LIMIT_OTHER_LOGS; i++) {
+        const struct process *p = &job->plan->processes[i];
+
+        if (says_why(rd, job, plan_log_name(p, job_start(job, i), name), p->rank, p->replica, out))
+            return;
+    }
+}
+
 static int write_report(const char *path, int run_fd, const struct job *job,
-                        const struct strvec *tail, struct err *e)
+                        const struct strvec *tail, const char *other, struct err *e)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     struct json j = JSON_PRETTY(&sb);
-    struct report_context ctx = {.engine = "local", .log_tail = (const char *const *)tail->v};
+    struct report_context ctx = {
+        .engine = "local", .log_tail = (const char *const *)tail->v, .other = other};
 
     report_write(job, &ctx, &j);
     strbuf_addch(&sb, '\n');
@@ -194,6 +232,7 @@ static int tell(const struct run_options *o, const struct rundir *rd, const stru
 {
     struct err e;
     auto_strvec struct strvec tail = STRVEC_INIT;
+    auto_strbuf struct strbuf other = STRBUF_INIT;
     char name[PLAN_LOG_NAME];
     const char *log = cause_log(job, name);
 
@@ -201,8 +240,9 @@ static int tell(const struct run_options *o, const struct rundir *rd, const stru
         mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
     else if (job->outcome == OUTCOME_SUCCEEDED && success_log(job, name))
         log_head(rd->logs_fd, success_log(job, name), &tail);
-    tell_verdict(job, rd->path, log, &tail);
-    if (write_report(o->report, rd->fd, job, &tail, &e) < 0)
+    find_other(rd, job, &tail, &other);
+    tell_verdict(job, rd->path, log, &tail, other.buf);
+    if (write_report(o->report, rd->fd, job, &tail, other.buf, &e) < 0)
         return refuse("the report could not be written", &e);
     return job->exit_code;
 }

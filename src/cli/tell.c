@@ -77,7 +77,8 @@ void tell_plan_notes(const struct plan *plan)
     }
 }
 
-static void tell_first_failure(const struct job *job, const char *log, const struct strvec *tail)
+static void tell_first_failure(const struct job *job, const char *log, const struct strvec *tail,
+                               const char *other)
 {
     const struct cause *c = &job->cause;
     auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT, hint = STRBUF_INIT;
@@ -96,6 +97,8 @@ static void tell_first_failure(const struct job *job, const char *log, const str
     hint_for(job, (const char *const *)tail->v, &hint);
     if (hint.len > 0)
         (void)fprintf(stderr, "  hint: %s\n", hint.buf);
+    if (*other)
+        (void)fprintf(stderr, "  %s\n", other);
 }
 
 static void tell_stopped(const struct job *job)
@@ -123,7 +126,7 @@ static void add_warning(const struct job *job, const struct strvec *tail, struct
 
 /* Success is one sentence; a failure has its first line and then the particulars. */
 void tell_verdict(const struct job *job, const char *run_dir, const char *log,
-                  const struct strvec *tail)
+                  const struct strvec *tail, const char *other)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     char took[DURATION_TEXT];
@@ -145,7 +148,7 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
     (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), job->plan->spec->name, text.buf,
                   col(colours.off));
     if (particulars)
-        tell_first_failure(job, log, tail);
+        tell_first_failure(job, log, tail, other);
     if (job->cause.kind != CAUSE_NONE || job->stop == STOP_COMPLETED)
         tell_stopped(job);
     (void)fprintf(stderr, "  exit code %d; took %s; logs: %s/logs\n", job->exit_code,

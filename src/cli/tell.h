@@ -19,9 +19,9 @@ void tell_changes(const struct changes *changes);
 void tell_plan_notes(const struct plan *plan);
 
 /* The verdict: outcome, first failure with the last lines of its log, who was stopped because of
- * it, where the logs are. log may be NULL. */
+ * it, where the logs are. log may be NULL; other is what another process says, or "". */
 void tell_verdict(const struct job *job, const char *run_dir, const char *log,
-                  const struct strvec *tail);
+                  const struct strvec *tail, const char *other);
 
 /* Writes a report: "-" is stdout; a regular or new file by temp + rename with mode 0600; anything
  * else (a pipe, a symbolic link, /dev/stderr) in place. */

@@ -15,4 +15,9 @@ bool hint_missing(const struct job *job, const char *const *tail, struct strbuf 
 /* hint_launcher.c: the rank that torchrun or horovodrun names. False: none does. */
 bool hint_launcher(const char *const *tail, struct strbuf *out);
 
+/* hint_other.c: does it say that other ranks went away? And the exception that a log ends with, unless it
+ * is about that; NULL: none. */
+bool hint_lost_others(const char *const *tail);
+const char *hint_exception(const char *const *tail);
+
 #endif

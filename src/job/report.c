@@ -253,6 +253,8 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     hint_for(job, ctx->log_tail, &hint);
     if (hint.len > 0)
         strbuf_addf(&sentence, "; %s", hint.buf);
+    if (ctx->other && *ctx->other)
+        strbuf_addf(&sentence, "; %s", ctx->other);
     json_object(j);
     json_kv_int(j, "version", 1);
     json_key(j, "job");

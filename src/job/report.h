@@ -9,8 +9,9 @@
 struct report_context {
     const char *engine;
     const char *const
-        *log_tail; /* last lines of the cause's log, secrets masked, NULL-terminated; or
+        *log_tail;     /* last lines of the cause's log, secrets masked, NULL-terminated; or
                                     NULL */
+    const char *other; /* what another process says of why it failed; or NULL, or "" */
 };
 
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j);

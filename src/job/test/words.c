@@ -306,6 +306,21 @@ static void test_memory_inside(void)
     stage_free(&st);
 }
 
+static void test_other(void)
+{
+    static const char *const lost[] = {"HorovodInternalError: Horovod has been shut down. This",
+                                       NULL};
+    static const char *const raised[] = {"Traceback (most recent call last):", "  raise X",
+                                         "torch.cuda.OutOfMemoryError: words", "atexit", NULL};
+    static const char *const none[] = {"there was an Error: x", "Errors: 3", "", NULL};
+
+    ok(hint_lost_others(lost), "7: a rank that has lost the others");
+    ok(!hint_lost_others(raised) && !hint_lost_others(NULL), "7: one that has not");
+    is_str(hint_exception(raised), "torch.cuda.OutOfMemoryError: words", "7: what it raised");
+    is_str(hint_exception(lost), NULL, "7: to have lost others is no reason");
+    is_str(hint_exception(none), NULL, "7: no exception");
+}
+
 static void test_success(void)
 {
     static const char *const lines[] = {
@@ -432,6 +447,7 @@ int main(void)
     test_launchers();
     test_image_and_signal();
     test_success();
+    test_other();
     test_memory_inside();
     test_where();
     test_horovodrun();
