@@ -23,6 +23,7 @@ static const struct init_command inits[] = {{.name = "fetch", .argv = argv}, {.n
 static const struct task tasks[] = {{.type = "worker", .count = 1},
                                     {.type = "ps", .count = 1, .serves = true}};
 
+static const char *const workdirs[] = {"/w", "/w", "/w"}; /* MAX_ROLES */
 static const char *const caller_env[] = {"PATH=/bin", NULL}, *const interfaces[] = {"lo", NULL};
 const struct facts sim_facts = {.cpus = 2,
                                 .shim = "/muster-shim",
@@ -169,6 +170,7 @@ static void make_plan(struct maker *m)
                              .facts = facts,
                              .replicas = m->replicas,
                              .processes = m->processes,
+                             .workdirs = workdirs,
                              .launcher = -1,
                              .world = -1};
     m->spec->gang = rng_chance(&m->rng, 500);
