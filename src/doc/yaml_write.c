@@ -61,10 +61,8 @@ static void add_scalar(struct strbuf *out, const struct node *node)
     case NODE_BOOL:
         strbuf_addstr(out, node->i ? "true" : "false");
         break;
-    case NODE_INT:
-        strbuf_addf(out, "%lld", (long long)node->i);
-        break;
-    case NODE_FLOAT: /* as it was written: no digit is lost */
+    case NODE_INT: /* as it was written: a file's mode 0444 is another number than 444 */
+    case NODE_FLOAT:
         strbuf_addstr(out, node->text);
         break;
     case NODE_SEQ:

@@ -55,5 +55,10 @@ int main(void)
 
     yaml_write(&sb, read_text(a, "{a: {b: [x, {c: 1, d: [z]}]}, e: 'no'}"));
     is_str(sb.buf, "a:\n  b:\n  - x\n  - c: 1\n    d:\n    - z\ne: \"no\"\n", "how it looks");
+
+    auto_strbuf struct strbuf numbers = STRBUF_INIT;
+
+    yaml_write(&numbers, read_text(a, "{mode: 0444, mask: 0x1f}"));
+    is_str(numbers.buf, "mode: 0444\nmask: 0x1f\n", "a number keeps its base");
     return tap_done();
 }
