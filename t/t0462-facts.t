@@ -24,6 +24,12 @@ sed 's/three/two/' bin/python3 >bin/python
 chmod +x bin/python
 PATH=$WORK/bin "$MUSTER" run -n 1 -- python -m train >"$out" 2>"$err"
 is "$? $(cat "$out")" "0 [worker-0/0] two -m train" "where there is one, it is that"
+for python in python python3; do
+    printf '#!/bin/sh\necho "No module named '"'x'"'"\nexit 1\n' >bin/$python
+    PATH=$WORK/bin "$MUSTER" run -n 1 -- $python x.py >"$out" 2>"$err"
+    like "$(cat "$err")" "x is not installed for $WORK/bin/$python;" "the interpreter that was used is named: $python"
+done
+printf '#!/bin/sh\necho "three $*"\n' >bin/python3
 
 version() # TEXT WANT
 {

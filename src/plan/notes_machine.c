@@ -26,7 +26,7 @@ static bool argv_names_python(const char *const *argv)
     return false;
 }
 
-static bool calls_python(const struct job_spec *spec)
+bool plan_calls_python(const struct job_spec *spec)
 {
     for (size_t k = 0; k < spec->n_roles; k++)
         if ((spec->roles[k].shell && names_python(spec->roles[k].shell)) ||
@@ -39,7 +39,7 @@ void note_machine(struct notes *ns, const struct plan *plan)
 {
     const struct facts *facts = plan->facts;
 
-    if (facts->python_link && calls_python(plan->spec))
+    if (facts->python_link && plan_calls_python(plan->spec))
         note_add(ns, SEV_NOTE, "python is not here: python3 is used (%s)", facts->python3);
     if (facts->rdma_lacks)
         note_add(ns, SEV_WARNING, "paiAzRDMA is asked for, but %s: the job runs on TCP",

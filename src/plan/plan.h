@@ -109,7 +109,7 @@ struct facts {
     const char *sshd_found; /* nearest existing sshd, or NULL */
 
     const char *python3;    /* what python_link leads to, or NULL */
-    const char *python;     /* what commands find by that name, on the machine itself; or NULL */
+    const char *python;     /* what commands find by the name they use for it, or NULL */
     const char *rdma_lacks; /* the job asks for RDMA, which needs what is not here; or NULL */
     const struct image_place *images; /* per role of the spec; NULL: the machine itself */
     /* per role of the spec: the mounts of its processes, then of each of its init commands */
@@ -203,6 +203,9 @@ struct plan {
     const struct plan_note *notes;
     size_t n_notes;
 };
+
+/* Do its commands call `python`? python3 is another. */
+bool plan_calls_python(const struct job_spec *spec);
 
 /* Builds the plan. -EINVAL with e set if the job cannot be planned (too many replicas, no command).
  * spec and facts must outlive the plan. */

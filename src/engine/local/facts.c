@@ -329,9 +329,10 @@ static void collect_programs(struct arena *a, const struct job_spec *spec, struc
 
     f->horovodrun = find_on_path(a, path, "horovodrun") != NULL;
     f->python = find_on_path(a, path, "python");
-    if (!f->python)
-        f->python = f->python3 = find_on_path(a, path, "python3");
-    f->python_link = f->python3 != NULL;
+    f->python3 = find_on_path(a, path, "python3");
+    f->python_link = !f->python && f->python3;
+    if (f->python3 && !(f->python && plan_calls_python(spec)))
+        f->python = f->python3;
 }
 
 static int64_t gpus_wanted(const struct job_spec *spec)
