@@ -16,6 +16,14 @@ nothing() # what scripts of frameworks say they are about, where there is no suc
     done
 }
 is "$(nothing)" "" "what scripts say they are about is there"
+
+untrained() # examples that no script trains with
+{
+    for file in examples/frameworks/*.yaml examples/frameworks/*.json examples/azureml/*.yaml; do
+        grep -q "^ *train [0-9]* [0-9]* ${file##*/}" t/frameworks/*.t || echo "$file"
+    done
+}
+is "$(untrained)" "" "make test-frameworks trains with every example"
 if [ -n "${MUSTER_SAN:-}" ]; then
     skip "a sanitizer cannot be linked statically"
 else

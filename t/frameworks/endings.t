@@ -5,7 +5,7 @@
 #
 # Where a shell runs the command, it is the shell that ends: with 128 and the signal's number.
 #
-# about: src/job src/run
+# about: src/job src/run t/endings.tsv
 . "${0%/*}/lib.sh"
 LIMIT=120
 

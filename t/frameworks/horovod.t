@@ -14,6 +14,7 @@ stage horovod train_horovod.py
 train 2 2 horovod-openpai.json
 is "$(diff horovod-job.json horovod-openpai.json | grep -c '^[<>]')" 3 "it is the document's file with another command, and a comment"
 train 4 4 horovod-t9k.yaml
+train 4 4 horovod-mpijob.yaml
 sed 's/horovodrun -np/horovodrun --gloo -np/' mpi-horovodrun.yaml >gloo.yaml
 train 16 16 gloo.yaml
 train 16 16 mpi-amlcompute.yaml

@@ -11,6 +11,7 @@ IMAGE=$CACHE/tensorflow
 
 stage mirrored train_mirrored.py
 train 4 4 tf-multiworker.yaml
+train 2 2 tf-mirrored.yaml
 
 stage ps train_ps.py
 train 6 1 tf-ps.yaml
