@@ -321,6 +321,33 @@ static void test_other(void)
     is_str(hint_exception(none), NULL, "7: no exception");
 }
 
+/* 128 and what is above all signals are codes as any other. */
+static void test_shell_codes(void)
+{
+    static const struct {
+        int code;
+        const char *want;
+    } rows[] = {{127, " (a shell's word for: command not found)"},
+                {128, ""},
+                {129, " (a shell's word for: ended by SIGHUP)"},
+                {159, " (a shell's word for: ended by SIGSYS)"},
+                {160, ""},
+                {255, ""}};
+    struct stage st;
+
+    begin_failed(&st);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        auto_strbuf struct strbuf text = STRBUF_INIT, want = STRBUF_INIT;
+        struct cause c = st.job->cause;
+        c.end.code = rows[i].code;
+        c.exit_code = rows[i].code;
+        verdict_cause(st.job, &c, &text);
+        strbuf_addf(&want, "worker-0 exited with code %d%s", rows[i].code, rows[i].want);
+        is_str(text.buf, want.buf, "7: code %d", rows[i].code);
+    }
+    stage_free(&st);
+}
+
 static void test_success(void)
 {
     static const char *const lines[] = {
@@ -446,6 +473,7 @@ int main(void)
     test_frameworks();
     test_launchers();
     test_image_and_signal();
+    test_shell_codes();
     test_success();
     test_other();
     test_memory_inside();

@@ -1,7 +1,7 @@
 /* schedules.c - random schedules of random jobs, each with every rule asked after every step.
  *
  * MUSTER_TEST_SEED sets the first seed (1; `make test-sim`: the time), MUSTER_SCHEDULES how many (1,000;
- * `make test-sim`: 100,000).
+ * `make test-sim`: 100,000), MUSTER_BROKEN after how many that break a rule it ends (5).
  * A schedule that breaks a rule is told by its own seed: MUSTER_TEST_SEED=that MUSTER_SCHEDULES=1.
  */
 #include <stdio.h>
@@ -65,12 +65,12 @@ static bool play(uint64_t seed, bool shown, struct tally *t)
 int main(void)
 {
     uint64_t seed = (uint64_t)setting("MUSTER_TEST_SEED", 1);
-    int64_t n = setting("MUSTER_SCHEDULES", 1000);
+    int64_t n = setting("MUSTER_SCHEDULES", 1000), enough = setting("MUSTER_BROKEN", 5);
     struct tally t = {0};
     int64_t broken = 0;
 
     tap_diag("MUSTER_TEST_SEED=%llu", (unsigned long long)seed);
-    for (int64_t i = 0; i < n && broken < 5; i++)
+    for (int64_t i = 0; i < n && broken < enough; i++)
         broken += !play(seed + (uint64_t)i, n == 1, &t);
     is_int(broken, 0, "%lld schedules keep every rule", (long long)n);
     tap_diag("%llu events, %llu crashes; reports: %llu lost, %llu twice, %llu late",
