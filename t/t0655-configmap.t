@@ -131,7 +131,7 @@ run_muster validate empty.yaml
 like "$(cat "$err")" 'empty.yaml:2:7: error.E0110.: a v1 List is not a job' "a List without items is no job"
 {
     printf 'apiVersion: v1\nkind: List\nitems:\n'
-    for i in $(seq 65); do echo '- {apiVersion: v1, kind: Service}'; done
+    for _ in $(seq 65); do echo '- {apiVersion: v1, kind: Service}'; done
 } >long.yaml
 run_muster validate long.yaml
 like "$(cat "$err")" 'error.E0005.: there are more than 64 documents' "one with too many is refused"

@@ -153,6 +153,7 @@ torchrun() # FRAMEWORK COMMAND LINE: a job of 2 x 2 processes, and what its comm
 }
 torchrun pytorch '[python3, meet.py]' '["torchrun", "meet.py"]'
 torchrun pytorch '"python -u meet.py a"' '["torchrun", "meet.py", "a"]'
+# shellcheck disable=SC2016 # that is for the shell of the job
 torchrun pytorch "'echo \$LOCAL_RANK && exec python3 meet.py'" \
     '["torchrun", "--no-python", "/bin/sh", "-c", "echo $LOCAL_RANK && exec python3 meet.py"]'
 torchrun none '[python3, -B, meet.py]' '["torchrun", "--no-python", "python3", "-B", "meet.py"]'
