@@ -42,7 +42,7 @@ tab=$(printf '\t') skipped=0
 
 count "$TOP/README.md" "$readme"
 
-# Examples that look at a run or act on it call it hello. It ends a second after one that waits for that.
+# Examples that look at a run or act on it call it hello. It ends once one has begun to wait for that.
 cat >"$here/hello.yaml" <<'YAML'
 apiVersion: muster/v1
 name: hello
@@ -56,6 +56,10 @@ running()
 {
     [ "$("$MUSTER" show hello 2>/dev/null | grep -c ' running$')" -eq 2 ]
 }
+awaited()
+{
+    cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | grep -qE 'muster (wait|logs -f) [a-z ]*hello'
+}
 for page in "$TOP"/doc/man/*.1; do
     if grep -q '^\.Dl \$ muster .*hello' "$page"; then
         rm -f "$here/finish"
@@ -63,7 +67,7 @@ for page in "$TOP"/doc/man/*.1; do
         runner=$!
         wait_until 20 running || diag "hello does not run: $(cat "$WORK/shown")"
         if grep -qE '^\.Dl \$ muster (wait|logs -f)' "$page"; then
-            (sleep 1 && : >"$here/finish") &
+            (wait_until 60 awaited; sleep 1; : >"$here/finish") &
         fi
         count "$page" "$here"
         : >"$here/finish"
