@@ -93,25 +93,50 @@ static bool kube_match(const struct kube_row *row, const char *version, const ch
     return !row->kind || strcmp(kind, row->kind) == 0;
 }
 
-/* A version or a kind that is near one of ours. */
-static const char *kube_hint(struct arena *a, const char *version, const char *kind)
-{
-    static const char *const versions[] = {"batch.tensorstack.dev/v1beta1", "kubeflow.org/v1",
-                                           "kubeflow.org/v2beta1", "muster/v1"};
-    static const char *const kinds[] = {"MPIJob", "PyTorchJob", "TFJob"};
-    const char *near = nearest_word(version, versions, ARRAY_SIZE(versions));
-
-    if (near && strcmp(near, version) != 0)
-        return arena_printf(a, "did you mean apiVersion `%s`?", near);
-    near = near && kind ? nearest_word(kind, kinds, ARRAY_SIZE(kinds)) : NULL;
-    return near ? arena_printf(a, "did you mean kind `%s`?", near) : NULL;
-}
-
 static const char *text_of(const struct node *root, const char *key)
 {
     const struct node *node = node_get(root, key);
 
     return node && node->type == NODE_STRING ? node->text : NULL;
+}
+
+/* The first of a document's mappings that is a Kubernetes job by itself, or NULL: an experiment's trial,
+ * a workflow's step. */
+static const struct node *job_inside(const struct node *node)
+{
+    const struct node *found = NULL;
+
+    for (size_t i = 0; !found && i < node->n && node->type == NODE_SEQ; i++)
+        found = job_inside(node->items[i]);
+    for (size_t i = 0; !found && i < node->n && node->type == NODE_MAP; i++)
+        found = job_inside(node->pairs[i].value);
+    if (found || !text_of(node, "apiVersion") || !text_of(node, "kind"))
+        return found;
+    for (size_t i = 0; dialects[i]; i++) {
+        if (dialects[i]->detect(node))
+            return node;
+    }
+    return NULL;
+}
+
+/* A version or a kind that is near one of ours, or a job inside. A version is no help for a kind that no
+ * version has. */
+static const char *kube_hint(struct arena *a, const struct node *root, const char *version,
+                             const char *kind)
+{
+    static const char *const versions[] = {"batch.tensorstack.dev/v1beta1", "kubeflow.org/v1",
+                                           "kubeflow.org/v2beta1", "muster/v1"};
+    static const char *const kinds[] = {"MPIJob", "PyTorchJob", "TFJob"};
+    const char *near = nearest_word(version, versions, ARRAY_SIZE(versions));
+    const char *near_kind = kind ? nearest_word(kind, kinds, ARRAY_SIZE(kinds)) : NULL;
+    const struct node *inside = job_inside(root);
+
+    if (inside)
+        return arena_printf(a, "there is a %.80s inside it, at %u:%u: make it a file of its own",
+                            text_of(inside, "kind"), inside->pos.line, inside->pos.column);
+    if (near && strcmp(near, version) != 0 && (!kind || near_kind))
+        return arena_printf(a, "did you mean apiVersion `%s`?", near);
+    return near && near_kind ? arena_printf(a, "did you mean kind `%s`?", near_kind) : NULL;
 }
 
 static struct sighting sight_kube(struct arena *a, const struct node *root, const char *version)
@@ -133,7 +158,7 @@ static struct sighting sight_kube(struct arena *a, const struct node *root, cons
             return s;
         }
     }
-    s.hint = kube_hint(a, version, kind);
+    s.hint = kube_hint(a, root, version, kind);
     return s;
 }
 
@@ -201,6 +226,8 @@ static const char *azureml_hint(struct arena *a, const struct node *root)
 static const char *notjob_hint(struct arena *a, const struct node *root)
 {
     static const char *const keys[] = {"apiVersion", "protocolVersion", "jobName", "taskRoles"};
+    static const char *const trainings[] = {"PyTorchJob", "TFJob", NULL};
+    const char *kind = text_of(root, "kind");
 
     for (size_t i = 0; root->type == NODE_MAP && i < root->n; i++) {
         const char *key = root->pairs[i].key->text;
@@ -211,8 +238,12 @@ static const char *notjob_hint(struct arena *a, const struct node *root)
     }
     if (azureml_hint(a, root))
         return azureml_hint(a, root);
-    if (node_get(root, "kind"))
-        return "`apiVersion` is missing, e.g. batch.tensorstack.dev/v1beta1";
+    if (is_one_of(kind, trainings))
+        return "`apiVersion` is missing: kubeflow.org/v1";
+    if (kind && strcmp(kind, "MPIJob") == 0)
+        return "`apiVersion` is missing: kubeflow.org/v2beta1 or batch.tensorstack.dev/v1beta1";
+    if (kind)
+        return NULL;
     if (node_get(root, "spec"))
         return "`apiVersion` and `kind` are missing: is this a part of a job file?";
     return NULL;

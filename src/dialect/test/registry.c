@@ -81,6 +81,12 @@ static const struct {
     {"{type: comand}", NULL},
     {"{apiVersion: v1, kind: Service}", NULL},
     {"{a: b}", NULL},
+    {"{kind: component}", NULL},
+    {"{apiVersion: kubeflow.org/v1beta1, kind: Experiment}", NULL},
+    {"{apiVersion: kubeflow.org/v1beta1, kind: Experiment, spec: {trial: [1,\n"
+     "  {apiVersion: kubeflow.org/v1, kind: TFJob}]}}",
+     "there is a TFJob inside it, at 2:3"},
+    {"{apiVersion: x/v1, kind: Y, spec: {apiVersion: v1, kind: Pod}}", NULL},
 };
 
 static void test_hints(struct arena *a)
