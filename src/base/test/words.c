@@ -11,8 +11,9 @@
 
 static void test_nearest(void)
 {
-    static const char *const words[] = {"replicas", "extraMPIArgs", NULL,        "cmd",
-                                        "template", "name",         "mpi-worker"};
+    static const char *const words[] = {"replicas", "extraMPIArgs", NULL,         "cmd",
+                                        "template", "name",         "mpi-worker", "dockerImage",
+                                        "minCount", "maxCount"};
     static const struct {
         const char *word, *want;
     } rows[] = {
@@ -25,7 +26,11 @@ static void test_nearest(void)
         {"mpiworker", "mpi-worker"},
         {"cdm", "cmd"},
         {"templates", "template"},
-        {"image", NULL},
+        {"image", "dockerImage"},
+        {"docker", "dockerImage"},
+        {"count", NULL},
+        {"args", NULL},
+        {"gpuImages", NULL},
         {"foo", NULL},
         {"", NULL},
         {"aVeryLongWordThatIsLongerThanAnyKeyAnyoneWouldEverWriteIntoAJobFileXX", NULL},
