@@ -122,6 +122,7 @@ static const struct cause *find_cause(const struct doc *doc, uint32_t line, stru
         {"\xc2\xa0", true, true, "a no-break space (U+00A0) is used as indentation",
          "replace it by ordinary spaces"},
         {"...", false, false, "\"...\" ends a document, and none has begun", "remove this line"},
+        {"```", true, false, "a mark of Markdown is left in the file", "remove this line"},
         {"<<<<<<< ", false, true, "a conflict mark is left in the file", "resolve the conflict"},
         {"+", false, true, "a diff mark \"+\" is left in the file",
          "remove the first column of a pasted diff"},
@@ -176,15 +177,23 @@ static const struct phrase {
      "write \\\\ for a backslash, or use single quotes"},
 };
 
-/* The character at a place, in characters as columns are; 0 if there is none. */
-static char char_at(const struct doc *doc, struct pos at)
+/* The beginning of a line, or NULL. */
+static const char *line_of(const struct doc *doc, uint32_t line)
 {
     const char *p = doc->source, *end = p + doc->source_len;
 
-    for (uint32_t n = 1; p && n < at.line; n++) {
+    for (uint32_t n = 1; p && n < line; n++) {
         p = memchr(p, '\n', (size_t)(end - p));
         p = p ? p + 1 : NULL;
     }
+    return p;
+}
+
+/* The character at a place, in characters as columns are; 0 if there is none. */
+static char char_at(const struct doc *doc, struct pos at)
+{
+    const char *p = line_of(doc, at.line), *end = doc->source + doc->source_len;
+
     for (uint32_t n = 1; p && p < end && *p != '\n'; p++) {
         if (((unsigned char)*p & 0xc0) == 0x80) /* inside a character */
             continue;
@@ -257,6 +266,38 @@ static bool closed_too_early(const struct doc *doc, const struct yaml_problem *p
            char_at(doc, before) == '"';
 }
 
+/* A line of dots where documents leave something out. */
+static bool is_left_out(const struct doc *doc, struct pos at)
+{
+    const char *p = at.line ? line_of(doc, at.line) : NULL;
+    size_t dots;
+
+    if (!p)
+        return false;
+    p += strspn(p, " ");
+    dots = strspn(p, ".");
+    return dots > 1 && strchr("\r\n", p[dots]);
+}
+
+/* What was meant, where a line of dots or a single character tells it. */
+static bool report_meant(const struct doc *doc, const struct yaml_problem *p, struct diags *ds)
+{
+    struct pos at = p->at;
+
+    if (is_left_out(doc, p->context_at)) {
+        diag_pos(ds, p->context_at, "", "E0001", "write what belongs here",
+                 "dots stand for something that was left out");
+        return true;
+    }
+    if (closed_too_early(doc, p)) {
+        at.column--;
+        diag_pos(ds, at, "", "E0001", "write \\\" for a quote inside, or use single quotes",
+                 "this quote ends the text, and more of it follows");
+        return true;
+    }
+    return false;
+}
+
 void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, struct diags *ds)
 {
     struct pos at = p->at.line ? p->at : p->context_at;
@@ -267,12 +308,8 @@ void yaml_report_syntax(const struct doc *doc, const struct yaml_problem *p, str
         diag_pos(ds, at, "", "E0001", cause->hint, "%s", cause->message);
         return;
     }
-    if (closed_too_early(doc, p)) {
-        at.column--;
-        diag_pos(ds, at, "", "E0001", "write \\\" for a quote inside, or use single quotes",
-                 "this quote ends the text, and more of it follows");
+    if (report_meant(doc, p, ds))
         return;
-    }
     if (!at.line)
         at = (struct pos){1, 1};
     for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {

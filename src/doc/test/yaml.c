@@ -186,6 +186,10 @@ static void test_wrong(void)
         {"\xff\xfe"
          "a\0",
          4, "E0002", 1, 1, true},
+        {"a:\n  b: some text\n  more: c: 1\n", 0, "E0001", 3, 10, true},
+        {"a:\n  b: 1\n  ...\n", 0, "E0001", 3, 3, true},
+        {"a:\n  ..\n  b:\n  ...\n", 0, "E0001", 2, 3, true},
+        {"```yaml\na: 1\n", 0, "E0001", 1, 1, true},
         {"a: *none\n", 0, "E0003", 1, 4, true},
         {"a: &a {b: *a}\n", 0, "E0004", 1, 11, true},
         {"a: 1\nb: 2\na: 3\n", 0, "E0007", 3, 1, false},
