@@ -60,19 +60,22 @@ static unsigned int distance(const char *a, size_t na, const char *b, size_t nb)
     return above[nb];
 }
 
-/* Is a the end or the beginning of b? Letter case does not count. */
+/* Is one the end or the beginning of the other? Letter case does not count. */
 static bool is_part(const char *a, size_t na, const char *b, size_t nb)
 {
-    return na < nb && (strncasecmp(a, b, na) == 0 || strncasecmp(a, b + nb - na, na) == 0);
+    enum { SHORTEST = 5 };
+
+    if (na > nb)
+        return is_part(b, nb, a, na);
+    return na >= SHORTEST && (strncasecmp(a, b, na) == 0 || strncasecmp(a, b + nb - na, na) == 0);
 }
 
-/* retryCount for jobRetryCount, image for dockerImage: the only word that begins or ends like that. */
-static const char *only_whole(const char *word, size_t len, const char *const *words, size_t n)
+/* retryCount for jobRetryCount, IntelMPI for Intel: the only word that begins or ends like that. */
+static const char *only_part(const char *word, size_t len, const char *const *words, size_t n)
 {
-    enum { SHORTEST = 5 };
     const char *only = NULL;
 
-    for (size_t i = 0; len >= SHORTEST && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!words[i] || !is_part(word, len, words[i], strlen(words[i])))
             continue;
         if (only)
@@ -104,5 +107,5 @@ const char *nearest_word(const char *word, const char *const *words, size_t n)
             best = words[i];
         }
     }
-    return best ? best : only_whole(word, len, words, n);
+    return best ? best : only_part(word, len, words, n);
 }

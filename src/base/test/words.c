@@ -31,6 +31,8 @@ static void test_nearest(void)
         {"count", NULL},
         {"args", NULL},
         {"gpuImages", NULL},
+        {"replicasOfEachRole", "replicas"},
+        {"namespace", NULL},
         {"foo", NULL},
         {"", NULL},
         {"aVeryLongWordThatIsLongerThanAnyKeyAnyoneWouldEverWriteIntoAJobFileXX", NULL},
