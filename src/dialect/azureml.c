@@ -230,6 +230,11 @@ bool azureml_is_old(const struct node *root)
     return node_get(root, "distributed") || is_map(root, "code") || is_map(root, "compute");
 }
 
+bool azureml_of_component(const struct node *root)
+{
+    return node_get(root, "component") && !node_get(root, "command");
+}
+
 static bool detect(const struct node *root)
 {
     static const char *const company[] = {"environment", "compute", "distribution", "code",
@@ -240,7 +245,7 @@ static bool detect(const struct node *root)
     for (size_t i = 0; i < ARRAY_SIZE(company); i++)
         found = found || (node_get(root, "command") && !node_get(root, "type") &&
                           !node_get(root, "$schema") && node_get(root, company[i]));
-    return found && !node_get(root, "apiVersion") &&
+    return found && !node_get(root, "apiVersion") && !azureml_of_component(root) &&
            !is_text(root, "$schema", "Component", false) && !azureml_is_old(root);
 }
 

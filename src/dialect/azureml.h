@@ -84,6 +84,8 @@ struct az {
 
 /* Is the document in a form of the previews of 2020 and 2021? */
 bool azureml_is_old(const struct node *root);
+/* Has it no command of its own, but a component? */
+bool azureml_of_component(const struct node *root);
 
 enum { AZ_NODE, AZ_LAUNCHER, AZ_N_ROLES };
 

@@ -54,7 +54,7 @@ static void tell_notjob(struct job_file *jf, const struct sighting *s, bool amon
         diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
                 s->words ? s->words : "this document");
     else if (s->words)
-        diag_at(&jf->diags, root, "E0110", s->hint, "%s is not a job", s->words);
+        diag_at(&jf->diags, root, "E0110", s->hint, "%s is not a job of a known kind", s->words);
     else if (root->type != NODE_MAP)
         diag_at(&jf->diags, root, "E0110", NULL, "a job is a mapping, not %s",
                 node_words(jf->diags.arena, root));

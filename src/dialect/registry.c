@@ -180,15 +180,23 @@ static struct sighting sight_azureml(struct arena *a, const struct node *root)
     const char *schema = text_of(root, "$schema"), *type = text_of(root, "type");
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED, .at = node_get(root, "type")};
     bool azure = schema && strstr(schema, "azureml");
+    bool command = azure || (type && strcmp(type, "command") == 0);
 
-    if (schema && strstr(schema, "Component"))
+    if (schema && strstr(schema, "Component")) {
         s.words = "an Azure ML component";
-    else if (is_one_of(type, others))
+    } else if (command && azureml_of_component(root)) {
+        s.at = node_get(root, "component");
+        s.words = "an Azure ML job whose command is a component's";
+        s.hint = "write `command`, `environment` and `code` of the component into the job";
+    } else if (is_one_of(type, others)) {
         s.words = arena_printf(a, "an Azure ML %s job", type);
-    else if (azure && strstr(schema, "Job") && !node_get(root, "command"))
+    } else if (azure && strstr(schema, "Job") && !node_get(root, "command")) {
         s.words = "an Azure ML job of another type";
-    else if (node_get(root, "command") && azureml_is_old(root))
+    } else if (node_get(root, "command") && azureml_is_old(root)) {
         s.words = "an Azure ML job in a form of 2021";
+        s.hint = "today: `code: ./src`, `compute: azureml:NAME`, and the number of nodes in "
+                 "`resources.instance_count`";
+    }
     return s;
 }
 
