@@ -173,6 +173,8 @@ static const struct phrase {
      "this character cannot start a value", "put the value in quotes"},
     {"did not find expected alphabetic or numeric character", false, false,
      "a `*` or `&` is YAML's own sign here", "put the value in quotes"},
+    {"found unexpected ':'", false, false, "a ':' without a space after it cannot stand here",
+     "write a space after it, or put the text in quotes"},
     {"found unknown escape character", false, false, "unknown escape in a double-quoted text",
      "write \\\\ for a backslash, or use single quotes"},
 };

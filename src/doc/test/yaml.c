@@ -188,7 +188,7 @@ static void test_wrong(void)
          4, "E0002", 1, 1, true},
         {"a:\n  b: some text\n  more: c: 1\n", 0, "E0001", 3, 10, true},
         {"a:\n  b: 1\n  ...\n", 0, "E0001", 3, 3, true},
-        {"a:\n  ..\n  b:\n  ...\n", 0, "E0001", 2, 3, true},
+        {"a: {b: 1, c:}\n", 0, "E0001", 1, 12, true},
         {"```yaml\na: 1\n", 0, "E0001", 1, 1, true},
         {"a: *none\n", 0, "E0003", 1, 4, true},
         {"a: &a {b: *a}\n", 0, "E0004", 1, 11, true},
