@@ -10,11 +10,35 @@
 
 /* --- messages ------------------------------------------------------------------------------- */
 
+/* {{ .Name }} is told as such, and read as an empty mapping: that is no second fault. */
+static bool is_template(const struct binder *b, const struct node *node)
+{
+    for (size_t i = 0; node->type == NODE_MAP && node->n == 0 && i < b->ds->n; i++) {
+        const struct diag *d = &b->ds->v[i];
+
+        if (strcmp(d->code, "E0008") == 0 && d->pos.line == node->pos.line &&
+            d->pos.column == node->pos.column + 1)
+            return true;
+    }
+    return false;
+}
+
+/* What people leave for others to fill in: <NUM_WORKERS>, $WORKERS. */
+static bool is_placeholder(const struct node *node)
+{
+    return node->type == NODE_STRING && node->len > 2 &&
+           (node->text[0] == '$' || (node->text[0] == '<' && node->text[node->len - 1] == '>'));
+}
+
 void bind_type_error(const struct binder *b, const char *name, const char *what, const char *hint,
                      const struct node *node)
 {
     const struct node *at = node->type == NODE_NULL && !node->len ? node_label(node) : node;
 
+    if (is_template(b, node))
+        return;
+    if (is_placeholder(node))
+        hint = "this looks like a template: fill in its variables first";
     diag_at(b->ds, at, "E0107", hint ? hint : bind_type_hint(b, name, what, node),
             "`%s` must be %s, not %s", name, what, node_words(b->a, node));
 }

@@ -86,11 +86,15 @@ static const char *list_hint(struct arena *a, const char *name, const struct nod
 
 static const char *strings_hint(struct arena *a, const char *name, const struct node *node)
 {
-    (void)a, (void)name;
-    return node->type == NODE_STRING && node->len >= 60 ? "put `- ` before it, on a line of its own"
-           : node->type == NODE_STRING
-               ? "write a list, one word per item: [\"program\", \"argument\"]"
-               : NULL;
+    bool lines =
+        ends_with(name, "ommands"); /* OpenPAI's are a script's lines, not a program's words */
+
+    (void)a;
+    if (node->type != NODE_STRING)
+        return NULL;
+    return lines || node->len >= 60
+               ? "put `- ` before it, on a line of its own"
+               : "write a list, one word per item: [\"program\", \"argument\"]";
 }
 
 static const char *string_hint(struct arena *a, const char *name, const struct node *node)

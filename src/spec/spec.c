@@ -98,7 +98,7 @@ static const char *name_hint(struct arena *a, const char *name)
 {
     char *fixed = arena_strdup(a, name);
 
-    if (strchr(name, '$') || strstr(name, "{{"))
+    if (strpbrk(name, "$<") || strstr(name, "{{"))
         return "this looks like a template: fill in its variables first";
     for (char *p = fixed; *p; p++) {
         if (*p >= 'A' && *p <= 'Z')

@@ -110,6 +110,8 @@ static void test_wrong(struct arena *a)
         {"name: \"a\\0b\"", "E0215", 1, 7, "NUL", NULL},
         {"count: \"5\"", "E0107", 1, 8, "must be an integer, not the string \"5\"", "quotes"},
         {"count: 2.5", "E0107", 1, 8, "must be an integer, not the number 2.5", NULL},
+        {"count: <N>", "E0107", 1, 8, "not the string \"<N>\"", "this looks like a template"},
+        {"count: {{ .N }}", "E0008", 1, 9, "a key must be a plain word", "marks a template"},
         {"count: 0", "E0203", 1, 8, "must be from 1 to 9, not 0", NULL},
         {"count: 99999999999", "E0203", 1, 8, "from 1 to 9", NULL},
         {"count: 07", "W0103", 1, 8, "octal", NULL},
