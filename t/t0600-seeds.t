@@ -11,8 +11,8 @@ LIMIT=100
 EXAMPLES=$TOP/examples
 export PATH="$TOP/t/standins:$PATH" PYTHONPATH="$TOP/t/standins/python" PYTHONDONTWRITEBYTECODE=1
 
-ok "the files are the documents' own" sh -c "cd '$TOP' && sha256sum -c --quiet t/seeds.sha256"
 have_mpi openmpi || skip_all "no Open MPI here"
+ok "the files are the documents' own" sh -c "cd '$TOP' && sha256sum -c --quiet t/seeds.sha256"
 
 # --- what runs -----------------------------------------------------------------------------------
 
@@ -114,6 +114,11 @@ is "$rc $(cat "$out")" "0 [launcher-0] <one><two words>" "2.4: an entry point ge
 run_job "$WORK/args.yaml"
 is "$rc" 125 "2.4: without one the job is refused"
 like "$(cat "$err")" "mpioperator/tensorflow-benchmarks:latest.*--entrypoint launcher='CMD'" "2.4: the image and the option are named"
+like "$(cat "$err")" "CMD exec" "2.4: and what to do if the image has no entry point"
+like "$("$MUSTER" explain "$WORK/args.yaml" 2>&1)" "  one 'two words'" "2.4: explain shows the arguments"
+"$MUSTER" generate mpi-job-simple args --args 'printf,<%s>,whole command' >"$WORK/args.yaml"
+run_job --entrypoint exec "$WORK/args.yaml"
+is "$rc $(cat "$out")" "0 [launcher-0] <whole command>" "2.4: then the arguments are the command"
 
 # --- environments --------------------------------------------------------------------------------
 

@@ -205,10 +205,14 @@ static void show_command(FILE *out, struct arena *a, const struct plan *plan,
         return;
     }
     if (!p->argv) {
-        fputs(rp->role->n_tasks             ? "  waits: it has no task\n"
-              : rp->role->kind == ROLE_HOST ? "  waits; the launcher starts ranks in it\n"
-                                            : "  the image's own entry point\n",
+        bool entry = !rp->role->n_tasks && rp->role->kind != ROLE_HOST;
+
+        fputs(entry               ? "  the image's own entry point\n"
+              : rp->role->n_tasks ? "  waits: it has no task\n"
+                                  : "  waits; the launcher starts ranks in it\n",
               out);
+        if (entry && rp->role->args && rp->role->args[0])
+            show_words(out, rp->role->args);
         return;
     }
     show_words(out, p->argv);

@@ -429,6 +429,8 @@ int job_runnable(const struct job_options *o, const struct job_spec *spec, struc
     }
     return err_set(e, -ENOEXEC,
                    "%s has no command: it would run the entry point of its image%s%s, which is not "
-                   "known here; say it: --entrypoint %s='CMD'",
-                   role->name, role->image ? " " : "", role->image ? role->image : "", role->name);
+                   "known here; say it: --entrypoint %s='CMD'%s",
+                   role->name, role->image ? " " : "", role->image ? role->image : "", role->name,
+                   role->args && role->args[0] ? " (CMD exec: its `args` alone are the command)"
+                                               : "");
 }
