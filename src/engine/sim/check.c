@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "engine/sim/inside.h"
+#include "job/hint.h"
 #include "job/mask.h"
 #include "job/report.h"
 #include "job/verdict.h"
@@ -330,6 +331,30 @@ static void check_promptness(struct sim *s)
         sim_break(s, "everything runs, and the job is pending");
 }
 
+/* What programs write last; a hint may follow of each. */
+static const char *const last_words[] = {
+    "line 3: x: unbound variable",
+    "sh: 1: horovodrun: not found",
+    "KeyError: 'RANK'",
+    "KeyError: 'MUSTER_RANK'",
+    "ValueError: environment variable MASTER_ADR expected, but not set",
+    "[Errno 98] Address already in use (port: 29500)",
+    "OSError: EADDRINUSE",
+    "Unable to find address for: eth7",
+    "no socket interface found",
+    "RuntimeError: No CUDA GPUs are available",
+    "ModuleNotFoundError: No module named 'torch'",
+    "unexpected bus error encountered in worker",
+    "RuntimeWarning: suspicious MPI execution environment",
+    "Horovod has been shut down",
+    "unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>)",
+    "Root Cause (first observed failure):",
+    "  rank      : 3 (local_rank: 1)",
+    "  exitcode  : -9 (pid: 8)",
+    "  exitcode  : 7 (pid: 8)",
+    "epoch 1",
+};
+
 /* What is told has to be tellable, at any time. */
 static void check_views(struct sim *s)
 {
@@ -338,8 +363,8 @@ static void check_views(struct sim *s)
     struct strvec tail = {0};
     struct json j = JSON_COMPACT(&sb);
 
-    strvec_push(&tail, "line 3: x: unbound variable");
-    strvec_push(&tail, "sh: 1: horovodrun: not found");
+    for (uint32_t i = rng_below(&s->rng, ARRAY_SIZE(last_words)), n = 0; n < 3; n++)
+        strvec_push(&tail, last_words[(i + n) % ARRAY_SIZE(last_words)]);
     strvec_push(&tail, "logged in with " SIM_SECRET);
     mask_lines(s->plan, &tail, rng_chance(&s->rng, 500));
     verdict_sentence(s->job, &sentence);
@@ -348,6 +373,9 @@ static void check_views(struct sim *s)
     report_write(s->job,
                  &(struct report_context){.engine = "sim", .log_tail = (const char *const *)tail.v},
                  &j);
+    if (hint_exception((const char *const *)tail.v) &&
+        hint_lost_others((const char *const *)tail.v))
+        sim_break(s, "who has lost the others is taken for the reason");
     strvec_release(&tail);
     if (s->plan->spec->secret_texts && strstr(sb.buf, SIM_SECRET))
         sim_break(s, "the report tells a secret");
