@@ -70,8 +70,8 @@ struct ending {
     char exec_what[64]; /* what failed then: "exec", "chdir /x" */
     char init[64];      /* the init command that ended so, before the process; "" = itself */
     bool oom;
-    bool
-        oom_inside; /* a process of its replica was killed for want of memory; it ended after that */
+    uint32_t
+        oom_in; /* 1 + the replica where another was killed for want of memory before; 0 = none */
     int64_t max_rss;                   /* bytes, -1 = unknown */
     int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with one of the two */
 };

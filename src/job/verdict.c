@@ -78,8 +78,11 @@ static void add_exit(const struct job *job, const struct cause *c, struct strbuf
         strbuf_addstr(out, " (a shell's word for: command cannot be executed)");
     else if (!may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
         strbuf_addf(out, " (a shell's word for: ended by %s)", signal_name(c->end.code - 128));
-    if (c->end.oom_inside)
-        strbuf_addf(out, " (a process in it was killed for want of memory: limit %lld MiB)",
+    if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
+        strbuf_addf(out, " (a process in %s was killed for want of memory: limit %lld MiB)",
+                    (int32_t)c->end.oom_in - 1 == c->replica
+                        ? "it"
+                        : job->plan->replicas[c->end.oom_in - 1].name,
                     (long long)(c->end.memory_limit >> 20));
 }
 

@@ -51,8 +51,11 @@ static void add_ending(struct json *j, const struct ending *end)
     }
     if (*end->init)
         json_kv_str(j, "init", end->init);
-    if (end->oom || end->oom_inside) {
-        json_kv_bool(j, end->oom ? "oom" : "oom_inside", true);
+    if (end->oom || end->oom_in) {
+        if (end->oom)
+            json_kv_bool(j, "oom", true);
+        else
+            json_kv_int(j, "oom_in", end->oom_in - 1);
         json_kv_int(j, "memory_limit", end->memory_limit);
         json_kv_int(j, "memory_peak", end->memory_peak);
     }

@@ -82,7 +82,8 @@ static struct ending ending_of(struct line *l)
         (void)snprintf(end.init, sizeof(end.init), "%s", init ? init : "");
     }
     end.oom = truth(l, "oom");
-    end.oom_inside = truth(l, "oom_inside");
+    if (node_get(l->map, "oom_in"))
+        end.oom_in = (uint32_t)number(l, "oom_in", 0, INT32_MAX) + 1;
     end.max_rss = number_or(l, "max_rss", -1);
     end.memory_limit = number_or(l, "memory_limit", -1);
     end.memory_peak = number_or(l, "memory_peak", -1);

@@ -222,19 +222,45 @@ static bool looks_killed(int status)
     return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == 128 + SIGKILL;
 }
 
-struct oom group_oom(struct group *g, int status)
+static bool has_killed(const struct group *g)
 {
-    struct oom oom = {.limit = -1, .peak = -1};
+    return g && g->memory_dir &&
+           look_up(g, g->unified ? "memory.events" : "memory.oom_control", "oom_kill ") >
+               g->oom_kills;
+}
 
+static void add_numbers(const struct group *g, struct oom *oom)
+{
     if (!g || !g->memory_dir)
+        return;
+    oom->limit = g->memory;
+    oom->peak = look_up(g, g->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
+}
+
+struct oom group_oom(struct shim *s, struct replica *r, int status)
+{
+    struct oom oom = {.in = -1, .limit = -1, .peak = -1};
+
+    add_numbers(r->group, &oom);
+    if (status == 0)
         return oom;
-    oom.limit = g->memory;
-    oom.peak = look_up(g, g->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
-    if (status != 0 && look_up(g, g->unified ? "memory.events" : "memory.oom_control",
-                               "oom_kill ") > g->oom_kills) {
+    if (has_killed(r->group)) {
         oom.killed = looks_killed(status);
-        oom.inside = !oom.killed;
-        g->oom_kills += oom.killed;
+        oom.in = oom.killed ? -1 : (int32_t)(r - s->replicas);
+        r->group->oom_kills += oom.killed;
+        return oom;
     }
+    /* A launcher's ranks may be elsewhere. Who is being stopped does not end because of them. */
+    for (uint32_t i = 0; WIFEXITED(status) && !s->stopping && i < s->n_replicas; i++)
+        if (has_killed(s->replicas[i].group)) {
+            oom.in = (int32_t)i;
+            add_numbers(s->replicas[i].group, &oom);
+            break;
+        }
     return oom;
+}
+
+uint32_t oom_word(const struct oom *oom)
+{
+    return oom->killed ? OOM_ITSELF : oom->in >= 0 ? OOM_IN + (uint32_t)oom->in : 0;
 }

@@ -10,12 +10,13 @@
 #include <stdint.h>
 
 struct group;
+struct replica;
 struct shim;
 
 struct oom {
     bool killed;         /* by the kernel, because the group's memory was used up */
-    bool inside;         /* not itself, but another process of the group: a launcher's rank */
-    int64_t limit, peak; /* bytes; -1 = unknown */
+    int32_t in;          /* the replica where that happened to another, a launcher's rank; or -1 */
+    int64_t limit, peak; /* of the group that it is about, bytes; -1 = unknown */
 };
 
 /* Makes the groups that the replicas' limits ask for. */
@@ -28,7 +29,8 @@ const char *const *groups_dirs(const struct shim *s);
  * between clone() and exec. 0 or -1 with errno. */
 int group_join(const struct group *g);
 
-/* Was it memory that ended a process of the group with this wait status? NULL: no, no limit. */
-struct oom group_oom(struct group *g, int status);
+/* Was it memory that ended a process of the replica with this wait status? */
+struct oom group_oom(struct shim *s, struct replica *r, int status);
+uint32_t oom_word(const struct oom *oom); /* for the wire */
 
 #endif

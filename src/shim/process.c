@@ -65,7 +65,7 @@ static void send_exited(struct shim *s, uint32_t process, int status, ns_t at, i
     wire_put_u32(out, (uint32_t)status);
     wire_put_i64(out, at);
     wire_put_i64(out, max_rss);
-    wire_put_u32(out, oom->killed ? OOM_ITSELF : oom->inside ? OOM_INSIDE : 0);
+    wire_put_u32(out, oom_word(oom));
     wire_put_i64(out, oom->limit);
     wire_put_i64(out, oom->peak);
     wire_frame_end(out, frame);
@@ -77,7 +77,7 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
 {
     struct process *p = (struct process *)c;
     struct replica *r = c->replica;
-    struct oom oom = group_oom(r->group, status);
+    struct oom oom = group_oom(s, r, status);
     ns_t at = clock_real();
     char number[16];
 
@@ -100,7 +100,7 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
 
 void process_waiting_ended(struct shim *s, struct replica *r)
 {
-    struct oom none = group_oom(NULL, 0);
+    struct oom none = group_oom(s, r, 0);
 
     if (!r->waits)
         return;

@@ -115,7 +115,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
 {
     ns_t at = time_of_end(k, end->at);
     /* A wrapper that was killed together with its rank may have met the same killer. */
-    struct oom oom = group_oom(k->child.replica->group, end->known ? end->status : SIGKILL);
+    struct oom oom = group_oom(s, k->child.replica, end->known ? end->status : SIGKILL);
     struct strbuf *out = &s->link.out;
     size_t frame = wire_frame_begin(out, WIRE_RANK_EXITED);
     char what[48];
@@ -127,7 +127,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     wire_put_u32(out, (uint32_t)end->status);
     wire_put_i64(out, at);
     wire_put_i64(out, end->max_rss);
-    wire_put_u32(out, oom.killed ? OOM_ITSELF : oom.inside ? OOM_INSIDE : 0);
+    wire_put_u32(out, oom_word(&oom));
     wire_put_i64(out, oom.limit);
     wire_put_i64(out, oom.peak);
     wire_frame_end(out, frame);

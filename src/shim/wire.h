@@ -31,8 +31,9 @@
 #define WIRE_FD 3
 #define WIRE_AGENT_SOCKET "agent.sock"
 
-/* Whom the kernel has killed because a group's memory was used up; 0 = nobody. */
-enum { OOM_ITSELF = 1, OOM_INSIDE = 2 };
+/* Whom the kernel has killed because a group's memory was used up: 0 = nobody, else itself, or a process
+ * in the replica whose number is added. */
+enum { OOM_ITSELF = 1, OOM_IN = 2 };
 
 enum wire_type {
     /* muster -> shim */

@@ -197,7 +197,7 @@ static void read_memory(struct wire_reader *r, struct ending *end)
     end->max_rss = wire_get_i64(r);
     uint32_t oom = wire_get_u32(r);
     end->oom = oom == OOM_ITSELF;
-    end->oom_inside = oom == OOM_INSIDE;
+    end->oom_in = oom >= OOM_IN ? oom - OOM_IN + 1 : 0;
     end->memory_limit = wire_get_i64(r);
     end->memory_peak = wire_get_i64(r);
 }

@@ -15,7 +15,7 @@ static const char *ending_differs(const struct ending *a, const struct ending *b
     DIFFERS(signal);
     DIFFERS(exec_errno);
     DIFFERS(oom);
-    DIFFERS(oom_inside);
+    DIFFERS(oom_in);
     DIFFERS(max_rss);
     DIFFERS(memory_limit);
     DIFFERS(memory_peak);

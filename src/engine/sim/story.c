@@ -218,8 +218,8 @@ static struct ending some_ending(struct maker *m, bool good)
         break;
     default:
         e.code = codes[rng_below(&m->rng, 8)];
-        e.oom_inside = rng_chance(&m->rng, 50);
-        e.memory_limit = e.oom_inside ? 512 << 20 : -1;
+        e.oom_in = rng_chance(&m->rng, 50);
+        e.memory_limit = e.oom_in ? 512 << 20 : -1;
         break;
     }
     return e;

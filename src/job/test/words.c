@@ -297,12 +297,21 @@ static void test_memory_inside(void)
 
     begin_failed(&st);
     struct cause c = st.job->cause;
-    c.end.oom_inside = true;
+    c.end.oom_in = 1;
     c.end.memory_limit = 1200 << 20;
     verdict_cause(st.job, &c, &text);
     has(text.buf,
         "exited with code 1 (a process in it was killed for want of memory: limit 1200 MiB)",
         "7: a rank of a launcher's");
+    stage_free(&st);
+    stage_cast(&st, "launcher 1 0 0, worker 2 0 0", "muster-v1");
+    stage_begin(&st);
+    stage_play(&st, "launcher-0=1@2");
+    c = st.job->cause;
+    c.end.oom_in = 3;
+    strbuf_truncate(&text, 0);
+    verdict_cause(st.job, &c, &text);
+    has(text.buf, "(a process in worker-1 was killed", "7: one that it started elsewhere");
     stage_free(&st);
 }
 

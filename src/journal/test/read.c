@@ -146,8 +146,8 @@ static void test_round_trips(void)
     oom.end.memory_peak = 511 << 20;
     ok(round_trip(a, job, &oom), "out of memory comes back with limit and peak");
     oom.end.oom = false;
-    oom.end.oom_inside = true;
-    ok(round_trip(a, job, &oom), "so does another's in the same replica");
+    oom.end.oom_in = 2;
+    ok(round_trip(a, job, &oom), "so does another's, and where it was");
     struct event unknown = {
         .type = EVENT_RANK_EXITED, .at = AT, .launch = 1, .end = ENDING(.code = -1)};
     unknown.end.known = false;
