@@ -22,6 +22,8 @@
 #   json KEY FILE           the same for any file
 #   run_id                  that of $REPORT
 #   has_shape SCHEMA FILE NAME   a test: the file is what doc/schema/SCHEMA.json promises
+#   is_cause REPLICA RANK KIND   tests: they are what a row of t/endings.tsv wants, read into $replica, $rank,
+#                           $kind and $name; "-" there is none, "*" anything
 #   survivors ID            "pid command" of every process whose environment has that MUSTER_RUN_ID
 #   wait_until S COMMAND…   tries 20 times a second for S seconds
 #   as_user COMMAND…        as an ordinary user, in a directory of that user's ($USER_DIR) with its
@@ -95,6 +97,27 @@ unlike()
 {
     ! printf '%s\n' "$1" | grep -E -e "$2" >"$WORK/ok"
     result $? "$3" "matches $2: $(cat "$WORK/ok")"
+}
+
+same() # GOT WANT NAME
+{
+    case $2 in
+    -) is "$1" null "$3" ;;
+    \*) ;;
+    *) like "$1" "^$2\$" "$3" ;;
+    esac
+}
+
+# shellcheck disable=SC2154 # the row is the caller's
+is_cause()
+{
+    if [ "$kind" = - ]; then
+        is "$3" null "$name: no cause"
+    else
+        same "$1" "$replica" "$name: replica"
+        same "$2" "$rank" "$name: rank"
+        is "$3" "$kind" "$name: kind"
+    fi
 }
 
 skip()

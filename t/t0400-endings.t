@@ -243,15 +243,6 @@ stage() # runs the row; sets $rc
     rc=$?
 }
 
-same() # GOT WANT NAME: WANT is "-" for null, "*" for anything, else an expression
-{
-    case $2 in
-    -) is "$1" null "$3" ;;
-    \*) ;;
-    *) like "$1" "^$2\$" "$3" ;;
-    esac
-}
-
 compare()
 {
     is "$rc" "$exit" "$name: exit code"
@@ -273,13 +264,7 @@ compare()
     is "$got_outcome" "$outcome" "$name: outcome"
     is "$got_exit" "$exit" "$name: exit code in the report"
     like "$got_verdict" "$sentence" "$name: verdict"
-    if [ "$kind" = - ]; then
-        is "$got_kind" null "$name: no cause"
-    else
-        same "$got_replica" "$replica" "$name: replica"
-        same "$got_rank" "$rank" "$name: rank"
-        is "$got_kind" "$kind" "$name: kind"
-    fi
+    is_cause "$got_replica" "$got_rank" "$got_kind"
     is "$(survivors "$got_id")" "" "$name: nothing is left"
     is "$(find "$XDG_RUNTIME_DIR" -mindepth 2)" "" "$name: no scratch is left"
     cp "$REPORT" "reports/$name.json"

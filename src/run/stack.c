@@ -9,46 +9,31 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
 #define PID_WORD "PID" /* stands for the number in the tables below */
 
 /* Nothing of the user's configuration, no scripts beside the program, no downloads. */
-static const char *const gdb[] = {"gdb",
-                                  "-nx",
-                                  "-batch",
-                                  "-iex",
-                                  "set auto-load off",
-                                  "-iex",
-                                  "set debuginfod enabled off",
-                                  "-ex",
-                                  "thread apply all backtrace 40",
-                                  "-p",
-                                  PID_WORD,
-                                  NULL};
+#define GDB                                                                                        \
+    "gdb", "-nx", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"
+#define ALL_THREADS "-ex", "thread apply all backtrace 40", "-p", PID_WORD, NULL
+
+static const char *const gdb[] = {GDB, ALL_THREADS};
 /* Reading the symbols of a framework takes gdb 7 seconds per process, 0.6 without. Python's own stack is
  * known then, and only a library that waits for others is worth its time. */
 static const char *const gdb_quick[] = {
-    "gdb",
-    "-nx",
-    "-batch",
-    "-iex",
-    "set auto-load off",
-    "-iex",
-    "set debuginfod enabled off",
+    GDB,
     "-iex",
     "set auto-solib-add off",
     "-ex",
     "sharedlibrary /libc[.]\\|/libmpi\\|/libopen\\|/mca_\\|/libuc\\|/libgloo",
-    "-ex",
-    "thread apply all backtrace 40",
-    "-p",
-    PID_WORD,
-    NULL};
+    ALL_THREADS};
 static const char *const py_spy[] = {"py-spy", "dump", "--nonblocking", "--pid", PID_WORD, NULL};
 
 #define MAX_WORDS 16
+_Static_assert(ARRAY_SIZE(gdb_quick) <= MAX_WORDS, "the longest of them");
 
 /* Its standard output and error are the pipe; no signal of ours is held back or ignored in it. */
 static int start(const char *const *words, pid_t pid, int pipe_in, pid_t *ret)

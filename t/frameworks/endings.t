@@ -28,14 +28,6 @@ memory_of() # FILE: where its limit is, of the replica that the row's rank is in
     esac
 }
 
-same() # GOT WANT NAME: WANT is "-" for null, else an expression
-{
-    case $2 in
-    -) is "$1" null "$3" ;;
-    *) like "$1" "^$2\$" "$3" ;;
-    esac
-}
-
 run_row()
 {
     part='' limit='' options=''
@@ -73,13 +65,9 @@ run_row()
     run_job --inherit-env 'FAIL*' --inherit-env 'HOROVOD_STALL*' --image "*=$IMAGE" $options "$file"
     is "$rc $(report outcome) $(report exit_code)" "$exit $outcome $exit" "$name: outcome and exit code"
     like "$(report verdict)" "$sentence" "$name: verdict"
-    if [ "$kind" = - ]; then
-        is "$(report cause)" null "$name: no cause"
-    else
-        same "$(report cause.replica)" "$replica" "$name: replica"
-        same "$(report cause.rank)" "$rank" "$name: rank"
-        is "$(report cause.kind)" "$kind" "$name: kind"
-    fi
+    got_kind=$(report cause)
+    [ "$got_kind" = null ] || got_kind=$(report cause.kind)
+    is_cause "$(report cause.replica)" "$(report cause.rank)" "$got_kind"
     is "$(survivors "$(run_id)")" "" "$name: nothing is left"
 }
 
