@@ -4,9 +4,9 @@
 # build/ (build-address-undefined/ with SAN=address,undefined); only the example's program stands
 # beside its job file, because that is where the job looks for it.
 #
-#   muster          src/*/*.c, src/engine/*/*.c and the wire protocol, with libyaml and libuv
+#   muster          all of src/ but the shim and the tests, with the wire protocol, libyaml and libuv
 #   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
-#   test/           the same two with fault points in the shim (-DMUSTER_FAULTS), programs for tests
+#   test/           the same two with fault points in the shim and the clock (-DMUSTER_FAULTS), programs for tests
 #   src/…/test/NAME a unit test: one program per file, linked with everything but the main.c files
 
 VERSION := 0.1.0
@@ -27,6 +27,7 @@ PKGS := yaml-0.1 libuv
 # Asked for only when something is compiled: `make deps` must work before pkg-config is there.
 missing = $(error $(PKGS): not found by pkg-config; make deps)
 PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)))$(PKG_LIBS)
+CURL_LIBS = $(eval CURL_LIBS := $(or $(shell pkg-config --libs libcurl),$(error libcurl: not found by pkg-config; make deps)))$(CURL_LIBS)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -48,21 +49,24 @@ SHIM_FLAGS := -Os -ffunction-sections -fdata-sections
 SHIM_LINK := $(if $(SAN),-pie,-static-pie) -Wl,--gc-sections
 
 WIRE := $(wildcard src/shim/wire.c)
-MUSTER_SRC := $(filter-out src/shim/%,$(wildcard src/*/*.c src/engine/*/*.c)) $(WIRE)
+UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
+# muster-kubernetes is muster with one engine more, which needs libcurl: muster itself stays small.
+KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
+MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
 SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
-UNIT_SRC := $(wildcard src/*/test/*.c src/engine/*/test/*.c)
-HEADERS := $(wildcard src/*/*.h src/engine/*/*.h)
+HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
 obj = $(patsubst src/%.c,$(B)/$(1)/%.o,$(2))
 # What `muster help` says of a diagnostic is made from the documentation.
 ERRORS_OBJ := $(B)/obj/made/errors.o
 MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(ERRORS_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
+KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
-SCRIPTS := $(sort $(wildcard t/t[0-9]*.t))
+SCRIPTS := $(sort $(wildcard t/t[0-9]*.t t/first-hour.t))
 
 # MPI programs for the tests, once per implementation that is here; the tests skip what is not.
 MPI_SRC := $(wildcard t/mpi/*.c) examples/random_walk.c
@@ -72,30 +76,36 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-frameworks test-sim test-convert-crds mutants cov soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-shim-pod $(B)/man/made
 
 help:
 	@printf '%s\n' \
 	'make                 build/muster and build/muster-shim' \
 	'make deps            install missing packages (root), or print the line that would' \
-	'                     FOR="build run test style fuzz" or FOR=all chooses the groups' \
+	'                     FOR="build run test style fuzz fresh kubernetes" or FOR=all chooses the groups' \
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
+	'make test-faults     hostile conditions: descriptors, memory, disk, closed streams, clock steps, …' \
+	'                     SAN=address,undefined the same under sanitizers' \
 	'make test-frameworks  PyTorch, TensorFlow, mpi4py, Horovod train; installs them once. PARTS="debian …"' \
+	'make test-kubernetes  on a real cluster of three nodes, which it builds once (root, Go, half an hour)' \
+	'                     CACHED=1: builds nothing; what is not there is skipped' \
+	'make test-kubernetes-api  against etcd and API server alone' \
 	'make test-convert-crds  converted files against the CRDs of Kubeflow'\''s operators, which it fetches' \
+	'make test-fresh      the two commands of README on a fresh Debian 12 (root, debootstrap)' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
-	'make mutants         the bugs of t/mutants, one after the other: the simulation finds each' \
+	'make mutants         check that the simulation finds each bug of t/mutants' \
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
 	'make soak            the long counts of the random tests, a million runs of each fuzzer' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
-	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: so many times' \
+	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: N runs of each' \
 	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
-	'make format          what of it clang-format can mend by itself' \
+	'make format          apply clang-format to all C files' \
 	'make install         PREFIX=/usr/local DESTDIR=' \
 	'make clean'
 
@@ -104,11 +114,8 @@ deps:
 
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-# The packages have to be there before the second make looks for them.
 quickstart:
-	@tools/deps build run
-	@$(MAKE) $(PARALLEL) --no-print-directory all examples/random_walk
-	$(B)/muster run examples/mpi-example.yaml
+	@./quickstart
 
 # --- programs ------------------------------------------------------------------------------------
 
@@ -117,6 +124,13 @@ FLAGS := $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(SHIM_FLAGS)
 $(B)/flags: force
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
+# What `muster --version` names; a tree without a history has none.
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+$(B)/commit: force
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+$(B)/obj/cli/main.o: $(B)/commit
+$(B)/obj/cli/main.o: CPPFLAGS += -DMUSTER_COMMIT='"$(COMMIT)"'
 .PHONY: force
 
 compile = @mkdir -p $(@D); echo '  CC   $@'; \
@@ -138,6 +152,11 @@ $(B)/faults/%.o: src/%.c $(B)/flags
 
 $(B)/muster: $(MUSTER_OBJ)
 	$(call link,-pie $(PKG_LIBS))
+$(B)/muster-kubernetes: $(MUSTER_OBJ) $(KUBERNETES_OBJ)
+	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS))
+# The shim that travels into pods: a config map holds less than 1 MiB.
+$(B)/muster-shim-pod: $(B)/muster-shim
+	@strip -o $@ $<
 $(B)/muster-shim: $(SHIM_OBJ)
 	$(call link,$(SHIM_LINK))
 
@@ -156,8 +175,9 @@ $(B)/libmuster.a: $(LIB_OBJ)
 $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS))
 
-$(B)/test/muster: $(B)/muster
-	@mkdir -p $(@D); ln -f $< $@
+# The same but for its clock, which a test can set.
+$(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
+	$(call link,-pie $(PKG_LIBS))
 $(B)/test/muster-shim: $(FAULT_OBJ)
 	$(call link,$(SHIM_LINK))
 $(B)/test/prog/%: t/prog/%.c
@@ -192,7 +212,8 @@ chosen = $(strip $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS
 TOGETHER = $(call chosen,$(UNITS) $(filter-out $(ALONE),$(SCRIPTS)))
 
 test:
-	@[ $$(id -u) -ne 0 ] || tools/deps build run test
+	@[ $$(id -u) -ne 0 ] || [ -z "$$(tools/deps --missing build run test)" ] || \
+	    tools/quietly build/deps.log 'installing packages' tools/deps build run test
 	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
 	@failed=0; \
 	$(if $(TOGETHER),$(PROVE) -j2 $(TOGETHER) || failed=1;) \
@@ -203,7 +224,7 @@ test:
 soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
 	@if command -v clang clang-14 >/dev/null; then $(MAKE) --no-print-directory fuzz RUNS=1000000; \
-	else echo 'SKIP: the fuzzers, for there is no clang: make deps FOR=fuzz'; fi
+	else echo 'SKIP: fuzzers: clang not found; make deps FOR=fuzz'; fi
 
 # Not a part of test: gigabytes are installed, and minutes go by. What cannot be had is skipped.
 PARTS ?=
@@ -211,10 +232,30 @@ test-frameworks: all
 	@-tools/frameworks $(PARTS)
 	@$(TEST_ENV) prove -e '' --timer $(call chosen,$(sort $(wildcard t/frameworks/*.t)))
 
+# Not a part of test: a cluster is built, once, and stays up for the next time (tools/kubernetes down).
+CACHED ?=
+API_SCRIPTS := $(sort $(wildcard t/kubernetes/api*.t))
+CLUSTER_SCRIPTS := $(filter-out $(API_SCRIPTS),$(sort $(wildcard t/kubernetes/*.t)))
+test-kubernetes:
+	@$(if $(CACHED),,tools/kubernetes build)
+	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
+	@$(PROVE) $(call chosen,$(CLUSTER_SCRIPTS))
+test-kubernetes-api:
+	@$(if $(CACHED),,tools/kubernetes build kubernetes etcd)
+	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
+	@$(PROVE) $(call chosen,$(API_SCRIPTS))
+
+# Not a part of test: each script makes its own bad conditions, some as root, one after the other.
+test-faults:
+	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
+	@$(PROVE) $(call chosen,$(sort $(wildcard t/faults/*.t)))
+
 SCHEDULES := $(B)/unit/engine/sim/test/schedules
 test-sim: $(SCHEDULES)
 	@MUSTER_TEST_SEED=$${MUSTER_TEST_SEED:-$$(date +%s)} \
 	    MUSTER_SCHEDULES=$${MUSTER_SCHEDULES:-100000} $(SCHEDULES)
+test-fresh:
+	@tools/fresh
 test-convert-crds: $(B)/muster
 	@$(TEST_ENV) REAL_HOME=$$HOME prove -e '' t/validate-converted
 mutants: $(SCHEDULES)
@@ -236,8 +277,9 @@ $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $< $(BENCH_LIBS)
 
-FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error no clang here: make deps FOR=fuzz))
-FUZZ_SRC := $(wildcard $(patsubst %,src/%/*.c,base doc spec dialect plan) fuzz/*.c)
+FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
+FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan) \
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c fuzz/*.c))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared
@@ -273,6 +315,8 @@ format:
 install: all
 	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
+	install -D -m 755 $(B)/muster-kubernetes $(DESTDIR)$(PREFIX)/libexec/muster/muster-kubernetes
+	install -D -m 755 $(B)/muster-shim-pod $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim-pod
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \

@@ -3,8 +3,9 @@
  *
  *     core JOBS PROCESSES
  *
- * Prints "EVENTS DECISIONS NANOSECONDS BYTES STATE": how many events were folded, how many of them the
- * core decided on, how long that took, the heap that each running job holds, and the least it could. */
+ * Prints "EVENTS DECISIONS NANOSECONDS BYTES STATE": how many events were folded, how many of them
+ * the core decided on, how long that took, the heap that each running job holds, and the least it
+ * could. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static void tell(struct job *job, struct events *es, struct count *c, struct obs
 static const struct plan *make_plan(struct arena *a, uint32_t n)
 {
     static const char *const argv[] = {"./train", NULL};
-    static const struct facts facts = {.run_id = "id", .run_dir = "/r", .isolation = "names"};
+    static const struct facts facts = {
+        .site.run_id = "id", .site.run_dir = "/r", .site.isolation = "names"};
     struct role *role = ARENA_NEW(a, struct role);
     struct job_spec *spec = ARENA_NEW(a, struct job_spec);
     struct replica *replicas = ARENA_ARRAY(a, struct replica, n);

@@ -2,9 +2,9 @@
  *
  *     first_fails FIFO GO
  *
- * Each opens FIFO for writing, writes "+", and keeps it open: its reader sees the end when the last of
- * them is gone. Rank 0 waits until there is a file GO, writes the time (real, in nanoseconds) into FIFO, and
- * ends with 7. t/mpi has the same as an MPI program: mpiexec.hydra waits for others.
+ * Each opens FIFO for writing, writes "+", and keeps it open: its reader sees the end when the last
+ * of them is gone. Rank 0 waits until there is a file GO, writes the time (real, in nanoseconds)
+ * into FIFO, and ends with 7. t/mpi has the same as an MPI program: mpiexec.hydra waits for others.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
  *
  *     timed SECONDS COMMAND [ARG…]      prints microseconds and kB; exits as the command did
  *
- * The benchmarks compare programs that end after a millisecond: the time a script needs to start one
- * would drown them. The command's streams are /dev/null. After SECONDS it gets SIGTERM, then SIGKILL.
+ * The benchmarks compare programs that end after a millisecond: the time a script needs to start
+ * one would drown them. The command's streams are /dev/null. After SECONDS it gets SIGTERM, then
+ * SIGKILL.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,8 @@
  *
  * Each rank starts WALKERS walkers on the first cell of its piece. Each walks 1 to MAX_STEPS random
  * steps, left or right; one that leaves a piece is sent to the neighbour and goes on there. When
- * none is left walking, the walkers that came to rest are counted: there must be as many as set out.
+ * none is left walking, the walkers that came to rest are counted: there must be as many as set
+ * out.
  *
  * A walker carries its own random state, so where it ends does not depend on timing. It does depend
  * on the number of ranks, which decides where the walkers start.

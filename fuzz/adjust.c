@@ -1,8 +1,8 @@
 /* adjust.c - fuzzes what options make of a job: a line each for --scale, --nproc, --map and
  * --entrypoint (an empty one: not given), the rest is the command.
  *
- * Whatever they are: there is a replica and a process of every role, --fit makes nothing larger, and
- * a command that is refused leaves the job as it was. */
+ * Whatever they are: there is a replica and a process of every role, --fit makes nothing larger,
+ * and a command that is refused leaves the job as it was. */
 #include <string.h>
 
 #include "base/limits.h"

@@ -1,7 +1,7 @@
 /* command.c - fuzzes what is read out of a command's text and what is mended in it.
  *
- * Whatever the bytes are: no crash, no leak, words in order and inside the text, every finding with a
- * place, and a text that has been mended once needs it no more. `make fuzz T=60`. */
+ * Whatever the bytes are: no crash, no leak, words in order and inside the text, every finding with
+ * a place, and a text that has been mended once needs it no more. `make fuzz T=60`. */
 #include <string.h>
 
 #include "common.h"

@@ -1,4 +1,5 @@
-/* common.h - what the fuzzers share. Everything here aborts where something is not as it must be. */
+/* common.h - what the fuzzers share. Everything here aborts where something is not as it must be.
+ */
 #ifndef FUZZ_COMMON_H
 #define FUZZ_COMMON_H
 

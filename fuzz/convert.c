@@ -1,13 +1,13 @@
 /* convert.c - fuzzes what is made of an accepted job for other systems.
  *
- * Whatever the job: each target gives a document that is accepted there, with losses that have a path and
- * a text, or a refusal with a code. In its own dialect an untouched job is the same document, nothing
- * is lost, and one replica more changes something. */
+ * Whatever the job: each target gives a document that is accepted there, with losses that have a
+ * path and a text, or a refusal with a code. In its own dialect an untouched job is the same
+ * document, nothing is lost, and one replica more changes something. */
 #include <errno.h>
 #include <string.h>
 
 #include "common.h"
-#include "dialect/convert.h"
+#include "dialect/convert/convert.h"
 #include "dialect/registry.h"
 #include "doc/json_read.h"
 #include "doc/yaml.h"

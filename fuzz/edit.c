@@ -1,7 +1,7 @@
 /* edit.c - fuzzes --set: the first line is PATH=VALUE, the rest a YAML document.
  *
- * Whatever they are: the tree that comes of it is well formed, the one it was made from is untouched,
- * and an edit that is not made is told. */
+ * Whatever they are: the tree that comes of it is well formed, the one it was made from is
+ * untouched, and an edit that is not made is told. */
 #include <string.h>
 
 #include "base/limits.h"

@@ -4,13 +4,14 @@
  *     job_file --dialect=ID …      every document is lowered by that dialect
  *
  * Whatever the bytes are: no crash, no leak, every finding has a code, a place and a text, a spec
- * comes out if and only if there is no error, and a spec can be planned. At its end it says how many
- * documents were of the dialect and how many became specs: a fuzzer that never came there is none. */
+ * comes out if and only if there is no error, and a spec can be planned. At its end it says how
+ * many documents were of the dialect and how many became specs: a fuzzer that never came there is
+ * none. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "common.h"
-#include "dialect/hidden.h"
+#include "dialect/secret_lines.h"
 #include "dialect/registry.h"
 #include "doc/json_read.h"
 #include "doc/yaml.h"
@@ -59,19 +60,19 @@ static void check_plan(struct arena *a, struct job_spec *spec)
     static const char *const environ_[] = {"PATH=/usr/bin:/bin", "HOME=/home/u", NULL};
     static const char *const interfaces[] = {"lo", NULL};
     struct facts facts = {
-        .cpus = 2,
-        .isolation = "names",
-        .run_id = "ID",
-        .run_dir = "/run/ID",
-        .scratch_dir = "/tmp/ID",
-        .caller_dir = "/here",
-        .caller_env = environ_,
-        .interface = "lo",
-        .interfaces = interfaces,
-        .mpi = MPI_OPEN_MPI_4,
-        .mpirun = "/usr/bin/mpirun",
-        .mpi_version = "4.1.4",
-        .user = "u",
+        .machine.cpus = 2,
+        .site.isolation = "names",
+        .site.run_id = "ID",
+        .site.run_dir = "/run/ID",
+        .site.scratch_dir = "/tmp/ID",
+        .caller.dir = "/here",
+        .caller.env = environ_,
+        .site.interface = "lo",
+        .site.interfaces = interfaces,
+        .machine.mpi = MPI_OPEN_MPI_4,
+        .machine.mpirun = "/usr/bin/mpirun",
+        .machine.mpi_version = "4.1.4",
+        .caller.user = "u",
     };
     const struct plan *plan = NULL;
     int32_t replicas = 0, processes = 0;
@@ -85,8 +86,8 @@ static void check_plan(struct arena *a, struct job_spec *spec)
         return;
     spec->file = "x";
     spec->dir = "/jobs";
-    facts.ports = ARENA_ARRAY(a, int, spec_n_ports(spec));
-    facts.workdir_ok = ARENA_ARRAY(a, bool, spec->n_roles);
+    facts.site.ports = ARENA_ARRAY(a, int, spec_n_ports(spec));
+    facts.machine.workdir_ok = ARENA_ARRAY(a, bool, spec->n_roles);
     if (plan_build(a, spec, &facts, &plan, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
         MUST(!"planned");

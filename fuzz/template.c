@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "common.h"
-#include "dialect/openpai_template.h"
+#include "dialect/openpai/template.h"
 #include "doc/yaml.h"
 
 #define SECRET "s3cret-Value"

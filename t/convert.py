@@ -10,11 +10,12 @@ SAME is the program that compares documents. TABLE says what it holds. Prints on
 """
 import fnmatch
 import json
-import os
 import re
 import subprocess
 import sys
 import tempfile
+
+import job_files
 
 MUSTER, SAME, TABLE, *DIRS = sys.argv[1:]
 FOLLOWS = r'\.(command|args|extraArgs|extraMPIArgs|elasticPolicy\.(min|max)Replicas)\b'
@@ -23,22 +24,11 @@ TARGETS = {'mpijob': 'kubeflow-mpi-v2beta1', 'pytorchjob': 'kubeflow-pytorch', '
 
 
 def muster(*args):
-    return subprocess.run([MUSTER, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
-                          check=False)
-
-
-def accepted():
-    files = sorted(os.path.join(base, name) for d in DIRS for base, _, names in os.walk(d) for name in names
-                   if name.endswith(('.yaml', '.yml', '.json')))
-    told = json.loads(muster('validate', '-o', 'json', *files).stdout)
-    return [(f['file'], f['dialect']) for f in told['files'] if f['verdict'] == 'accept']
+    return job_files.muster(MUSTER, *args)
 
 
 def read_table():
-    with open(TABLE, encoding='utf-8') as f:
-        lines = [line.rstrip('\n') for line in f if line.strip() and not line.startswith('#')]
-    rows = [line.split('\t') for line in lines[1:]]
-    return [(row[0], to, row[2]) for row in rows for to in row[1].split(',')]
+    return [(row[0], to, row[2]) for row in job_files.table_rows(TABLE) for to in row[1].split(',')]
 
 
 def paths_of(stderr):
@@ -93,7 +83,7 @@ def scaled(path):
 
 def main():
     table, used = read_table(), set()
-    files = accepted()
+    files = job_files.accepted(MUSTER, DIRS)
     n = same = changed = 0
     for path, dialect in files:
         name = '/'.join(path.split('/')[-2:])

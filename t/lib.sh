@@ -21,6 +21,7 @@
 #   report KEY              value in $REPORT: cause.rank, attempts.0.ranks.3.exit_code; # = length
 #   json KEY FILE           the same for any file
 #   run_id                  that of $REPORT
+#   our_runs [-r]           ids of the runs (that live) of this script; there may be others of the same user
 #   has_shape SCHEMA FILE NAME   a test: the file is what doc/schema/SCHEMA.json promises
 #   is_cause REPLICA RANK KIND   tests: they are what a row of t/endings.tsv wants, read into $replica, $rank,
 #                           $kind and $name; "-" there is none, "*" anything
@@ -177,6 +178,13 @@ report()
 run_id()
 {
     report job.run_id
+}
+
+our_runs()
+{
+    "$MUSTER" list -q "$@" | while read -r our_id; do
+        [ ! -d "$XDG_STATE_HOME/muster/runs/$our_id" ] || echo "$our_id"
+    done
 }
 
 # The python3 that is first on PATH need not be the one the packages are for.

@@ -10,12 +10,24 @@ ok "every room includes only what it may" "$TOP/tools/check-layers"
 
 nothing() # what scripts of frameworks say they are about, where there is no such file (.ci/touched)
 {
-    sed -n 's/^# about: //p' t/frameworks/lib.sh t/frameworks/*.t | tr ' ' '\n' | while read -r path; do
+    sed -n 's/^# about: //p' t/frameworks/lib.sh t/frameworks/*.t t/faults/lib.sh t/kubernetes/lib.sh | tr ' ' '\n' | while read -r path; do
         set -- "$path"*
         [ -e "$1" ] || echo "$path"
     done
 }
 is "$(nothing)" "" "what scripts say they are about is there"
+
+commit=$(git rev-parse --short=12 HEAD 2>/dev/null)
+is "$("$MUSTER" --version)" "muster 0.1.0${commit:+ ($commit)}" "the program names its version and commit"
+
+# shellcheck disable=SC2016 # backquotes of Markdown
+unanswered() # files that "Where is it?" of CONTRIBUTING.md names and that are not there
+{
+    sed -n '/^## Where is it/,/^## House/p' CONTRIBUTING.md | grep -oE '`[a-z]+/[a-z_/]*\.[ch]`' | tr -d '`' | while read -r path; do
+        [ -e "src/$path" ] || echo "$path"
+    done
+}
+is "$(unanswered)" "" "what CONTRIBUTING.md points to is there"
 
 untrained() # examples that no script trains with
 {

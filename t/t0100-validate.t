@@ -73,7 +73,7 @@ is "$(grep -c error "$err")" 1 "-q: the error"
 
 printf 'apiVersion: muster/v1\nname: j\nqueue: q\nroles: {worker: {replicas: "2", command: x}}\n' >notes.yaml
 run_muster validate notes.yaml
-is "$(grep -c 'note\[' "$err") $(tail -n 1 "$err")" "0 notes.yaml: 1 note is not shown as long as there are errors" \
+is "$(grep -c 'note\[' "$err") $(tail -n 1 "$err")" "0 notes.yaml: 1 note is hidden until the errors are fixed" \
     "notes do not hide an error"
 run_muster validate -o json notes.yaml
 is "$(json files.0.diagnostics.# "$out")" 2 "in JSON they are there"
@@ -135,9 +135,17 @@ for f in deep-flow deep-block laughs keys items documents explicit; do
     like "$(json files.0.diagnostics "$out")" '"E0005"' "$f: the limit is named"
 done
 
+# --- several files -------------------------------------------------------------------------------
+
+good=$TOP/examples/kubeflow/mpi-v2beta1.yaml
+echo 'a: [' >bad.yaml
+"$MUSTER" validate "$good" bad.yaml "$good" missing.yaml "$good" >both 2>&1
+is "$(grep -oE 'accepted|error\[E0001\]|rejected|cannot open' both | tr '\n' ' ')" \
+    'accepted error[E0001] rejected accepted cannot open accepted ' "lines and diagnostics stand in the order of the files"
+
 # --- the list of codes ---------------------------------------------------------------------------
 
-grep -ohE '"[EWN]0[0-9]{3}"' "$TOP"/src/*/*.c | tr -d '"' | sort -u >used
+find "$TOP/src" -name '*.c' ! -path '*/test/*' -exec grep -ohE '"[EWN]0[0-9]{3}"' {} + | tr -d '"' | sort -u >used
 grep -oE '^\| [EWN]0[0-9]{3}' "$TOP/doc/diagnostics.md" | cut -c3- | sort -u >listed
 is "$(comm -3 used listed)" "" "doc/diagnostics.md lists the codes that exist"
 

@@ -37,7 +37,7 @@ cd "$WORK" || exit 1
 printf '"jobEnvs": {\n    "paiAzRDMA": true\n  }\n' >part.json
 run_muster validate part.json
 is "$rc" 2 "3.14: a fragment is refused"
-like "$(cat "$err")" '^part.json:1:10: error\[E0129\]: "jobEnvs" is a property without its object' "3.14: and told as one"
+like "$(cat "$err")" '^part.json:1:10: error\[E0129\]: property "jobEnvs" is outside of any object' "3.14: and told as one"
 "$MUSTER" validate - <part.json >"$out" 2>"$err"
 is "$? $(cat "$out")" "2 -: not a job file" "3.14: on standard input too"
 
@@ -59,7 +59,7 @@ is "$?" 0 "standard input that begins with a bracket"
 run_muster validate bad.json
 is "$rc $(cat "$out")" "2 bad.json: rejected, t9k-mpi, 1 error" "a missing comma"
 cat >want <<'TEXT'
-bad.json:7:20: error[E0121]: missing comma after the number 2 (noticed at 8:7)
+bad.json:7:20: error[E0121]: missing comma after the number 2 (detected at 8:7)
     7 |       "replicas": 2 // two hosts
       |                    ^
       = hint: add the comma
@@ -70,7 +70,7 @@ run_muster validate empty.json
 is "$rc $(cat "$out")" "2 empty.json: not a job file" "an empty file"
 python3 -c 'print("[" * 200000)' >deep.json
 run_muster validate deep.json
-like "$(cat "$err")" 'E0005.: there are more than 128 levels of nesting' "a deep one"
+like "$(cat "$err")" 'E0005.: more than 128 levels of nesting' "a deep one"
 printf '[1, 2]' >list.json
 run_muster validate list.json
 is "$rc $(cat "$out")" "2 list.json: not a job file" "a list"

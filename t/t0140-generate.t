@@ -46,9 +46,9 @@ refused() # WORDS NAME ARG…
 }
 refused 'did you mean --gpus' "2.3: an unknown option" mpi-job-simple x --gpuz 16
 refused 'did you mean mpi-job-simple' "an unknown prototype" mpi-job-simpel x
-refused 'wants a number' "2.6: no number" mpi-job-simple x --gpus many
+refused 'must be a number' "2.6: no number" mpi-job-simple x --gpus many
 refused '1, 2, 4 or a multiple of 8' "2.6: a count the CRD refuses" mpi-job-simple x --gpus 12
-refused 'wants a number' "2.7: no number of replicas" mpi-job-custom x --replicas 0
-refused 'wants a NAME' "no name" mpi-job-simple
-refused 'wants a PROTOTYPE' "no prototype"
+refused 'must be a number' "2.7: no number of replicas" mpi-job-custom x --replicas 0
+refused 'a NAME is required' "no name" mpi-job-simple
+refused 'a PROTOTYPE is required' "no prototype"
 done_testing

@@ -51,12 +51,12 @@ done <"$WORK/rows" >"$WORK/mute"
 is "$(cat "$WORK/mute")" "" "every code is known"
 run_muster help E0108
 is "$rc" 2 "a code that is not there is refused"
-like "$(cat "$err")" 'no diagnostic "E0108", did you mean E0107' "with the nearest"
+like "$(cat "$err")" 'unknown diagnostic "E0108"; did you mean E0107' "with the nearest"
 run_muster help W0107
 like "$(cat "$err")" 'did you mean E0107' "another letter is nearer than another number"
 run_muster help E9999
 is "$rc" 2 "also one that is far from all"
-like "$(cat "$err")" 'no diagnostic "E9999": muster-errors.7. lists them' "and no other is suggested"
+like "$(cat "$err")" 'unknown diagnostic "E9999"; see muster-errors.7. for a list' "and no other is suggested"
 run_muster help E99999999999999999999
 is "$rc" 2 "or that is no number"
 run_muster --help

@@ -59,6 +59,7 @@ check()
     is "$(completed wait "${id%?}")" "$id" "and by its id"
     is "$(completed pause '')" "$id greeting" "only those that run"
     is "$(completed show t)" true "also those that have ended"
+    is "$(completed rerun t) $(completed delete greeting t)" "true true" "for delete as many as one likes"
     is "$(completed exec greeting w)" "worker-0 worker-1" "replicas of a run"
     is "$(completed exec bo)" board-0 "of the only one"
     is "$(completed logs greeting '')" "board-0 worker-0 worker-1" "all of them"
@@ -78,7 +79,7 @@ for shell in bash zsh; do
     if command -v $shell >/dev/null; then
         check
     else
-        skip "no $shell here" 26
+        skip "no $shell here" 27
     fi
 done
 if command -v bash >/dev/null; then

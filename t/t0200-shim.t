@@ -7,6 +7,7 @@ an MPI library's variables in its environment.
 import errno
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -72,7 +73,7 @@ def alive(marker):
     return found
 
 
-def gone(marker, seconds=3):
+def gone(marker, seconds=30):
     end = time.monotonic() + seconds
     while alive(marker) and time.monotonic() < end:
         time.sleep(0.02)
@@ -330,7 +331,7 @@ def agents():
         same(ssh("ssh %s 'echo $WHERE'" % (s.address % 2)), (0, "worker\n"), "by its address")
         rc, text = ssh("PATH=%s/bin; ssh elsewhere true" % s.run_dir)
         same(rc, 255, "another host, and no ssh")
-        ok("elsewhere is no host of this job" in text, "says so", text)
+        ok("elsewhere is not a host of this job" in text, "says so", text)
         mark = "shim-agent-%d" % os.getpid()
         s.spawn(3, 0, ["ssh", "worker-0", "sh -c 'while :; do sleep 1; done' " + mark])
         s.until("started", process=3)
@@ -377,6 +378,28 @@ def ranks():
             time.sleep(0.01)
         s.signal(ALL, 0, signal.SIGUSR1)
         same(exit_code(s.until("exited", process=6)["status"]), 8, "a signal reaches the rank")
+
+
+def streams():
+    with start(replica("worker-0")) as s:
+        run(s, 0, ["sh", "-c", "echo out; sleep 0.2; echo err >&2; sleep 0.2; echo out"])
+        with open(s.run_dir + "/marks", encoding="ascii") as f:
+            marks = [line.split() for line in f]
+        same([m[1:] for m in marks],
+             [["0", "o", "p0.log"], ["4", "e", "p0.log"], ["8", "o", "p0.log"]], "marks of two streams")
+        same(int(marks[0][0]) < int(marks[1][0]) < int(marks[2][0]), True, "with their times")
+        shutil.rmtree(s.run_dir + "/logs")
+        same(run(s, 1, ["sh", "-c", "echo lost; echo too >&2; exit 5"]), 5, "a log that cannot be made")
+        frames = s.frames("unlogged")
+        same([(f["log"], f["error"], f["err"], f["missing"], f["data"]) for f in frames],
+             [("p1.log", -errno.ENOENT, 0, 5, "lost\n"), ("p1.log", -errno.ENOENT, 1, 4, "too\n")],
+             "what was written goes to muster")
+        rank = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "2"}
+        same(run(s, 2, ["sh", "-c", "muster-rank sh -c 'echo lost; exit 6'; exit $?"], env=rank), 6,
+             "a rank whose log cannot be made")
+        f = s.frames("unlogged")[-1]
+        same((f["log"], f["error"], f["err"], f["data"]),
+             ("worker-0.rank-1.log", -errno.ENOENT, 0, "lost\n"), "its output goes there too")
 
 
 def limits():
@@ -437,11 +460,11 @@ def faults():
 
 
 for test in (endings, silent_processes, order_of_ends, refusals, scripts, leftovers, signals, agents,
-             gates, ranks, limits, faults):
+             gates, ranks, streams, limits, faults):
     test()
 level = "none"
 for test in (silent_processes, order_of_ends, scripts, leftovers, leftovers_of_nobody, signals, agents,
-             gates, ranks, limits):
+             gates, ranks, streams, limits):
     test()
 level = "network"
 for test in (own_networks, leftovers, signals, agents, gates, ranks):

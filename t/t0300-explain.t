@@ -52,7 +52,7 @@ is "$(json jobs.0.processes.0.workdir "$out")" "$WORK" "no /usr/local/code: besi
 is "$(json jobs.0.processes.0.env.OMPI_MCA_orte_fork_agent "$out")" "$scratch/bin/muster-rank" "a default"
 is "$(json jobs.0.processes.0.env_origin.OMPI_MCA_orte_fork_agent "$out")" muster "its origin"
 is "$(json jobs.0.processes.0.env_origin.HOME "$out")" caller "a variable of the caller"
-like "$(json jobs.0.notes "$out")" "there is no directory /usr/local/code here" "a fallback is told"
+like "$(json jobs.0.notes "$out")" "working directory /usr/local/code does not exist" "a fallback is told"
 like "$(json jobs.0.notes "$out")" "image t9kpublic/mpi-tutorial:2021022-2 is not used" "so is the image"
 
 OMPI_MCA_odls_base_num_threads=4 SOMETHING=else run_muster explain -o json "$job"
@@ -75,7 +75,7 @@ run_muster explain -o json "$job"
 is "$(json jobs.0.processes.0.argv "$out")" \
     "[\"$home/bin/mpirun\", \"-f\", \"$run_dir/hostfile\", \"-ppn\", \"3\", \"-n\", \"15\", \"-bind-to\", \"none\", \"$scratch/bin/muster-rank\", \"./random_walk\", \"20\", \"40\", \"2\"]" \
     "Hydra's line"
-like "$(json jobs.0.notes "$out")" "no counterpart of -mca btl '\^openib', --enable-recovery" "what it lacks is named"
+like "$(json jobs.0.notes "$out")" "no equivalent of -mca btl '\^openib', --enable-recovery" "what it lacks is named"
 
 # --- the page ------------------------------------------------------------------------------------
 
@@ -86,9 +86,11 @@ like "$(cat "$out")" "worker +5 replicas of 3 slots" "its roles"
 like "$(cat "$out")" "15 ranks expected" "its ranks"
 like "$(cat "$out")" "worker-4 +127.1.0.6 +mpi-example-worker-4" "its hosts"
 like "$(cat "$out")" "$home/bin/mpirun -f $run_dir/hostfile" "the launcher's line"
-like "$(cat "$out")" "HYDRA_IFACE=lo +\(muster: by which replicas reach each other\)" "a default and its reason"
-unlike "$(cat "$out")" "\(caller\)" "the caller's variables are left out"
+like "$(sed -n '/^Notes/,/^Roles/p;/^Roles/q' "$out" | tail -n 1)" "^Roles" "notes come first"
+like "$(cat "$out")" "[0-9]+ variables added; use --env" "the environment is counted"
+unlike "$(cat "$out")" "\(caller\)" "variables are left out"
 run_muster explain --env "$job"
+like "$(cat "$out")" "HYDRA_IFACE=lo +\(muster: connects the replicas\)" "a default and its reason"
 like "$(cat "$out")" "HOME=$HOME +\(caller\)" "--env shows them"
 is "$(grep -c 'MUSTER_INDEX=' "$out")" 6 "of every process"
 

@@ -50,6 +50,19 @@ sed -i 's/"HOME": "/"HOME": "x/' "$(plan)"
 if same_env dump worker-0 0 >/dev/null 2>&1; then seen=0; else seen=1; fi
 is $seen 1 "a plan that says something else is noticed"
 
+# --- a plan that would be large -------------------------------------------------------------------
+
+BIG=$(head -c 100000 /dev/zero | tr '\0' x)
+export BIG
+run_job -n 64 -- true
+unset BIG
+is "$rc" 0 "64 processes with 100 kB of environment each"
+is "$(($(stat -c %s "$(plan)") / 1000000))" 4 "the plan ends with its limit"
+has_shape explain "$(plan)" "it still has the shape of explain -o json"
+is "$(json jobs.0.processes.0.env.BIG "$(plan)" | wc -c) $(json jobs.0.processes.# "$(plan)") $(json jobs.0.processes.63.env "$(plan)")" \
+    "100001 64 {}" "the first processes have their environments, and all are there"
+like "$(json jobs.0.notes "$(plan)")" "the environments of the last [0-9]+ processes are left out" "a note says so"
+
 # --- T9k -----------------------------------------------------------------------------------------
 
 # Something that is taken for Open MPI and shows what it was given.

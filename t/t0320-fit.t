@@ -32,7 +32,7 @@ refused() # MESSAGE NAME ARG…: by explain with 2 and by run with 125
 
 knows() # DIALECT: is it in this build?
 {
-    ! "$MUSTER" validate --dialect "$1" job.yaml 2>&1 | grep -q "there is no dialect"
+    ! "$MUSTER" validate --dialect "$1" job.yaml 2>&1 | grep -q "unknown dialect"
 }
 
 # --- --set ---------------------------------------------------------------------------------------
@@ -58,13 +58,13 @@ cat job.yaml >both.yaml && echo --- >>both.yaml && sed 's/^  name: .*/  name: se
 run_muster explain -o json --set spec.worker.replicas=1 both.yaml
 is "$(json jobs.1.roles.1.replicas "$out")" 1 "every job of the file is changed"
 run_muster validate --set new.x=1 both.yaml
-like "$(cat "$err")" "none of the 2 jobs here has a key .new" "unless none is meant"
+like "$(cat "$err")" "none of the 2 jobs in the file has a key .new" "unless none is meant"
 
 refused "must be PATH=VALUE" "--set without a value" --set spec.worker.replicas job.yaml
-refused "there is no key at character 6" "--set with an empty key" --set spec..replicas=1 job.yaml
+refused "missing key at character 6" "--set with an empty key" --set spec..replicas=1 job.yaml
 refused ".spec.worker.replicas is an integer, not a mapping" "--set through a number" --set spec.worker.replicas.x=1 job.yaml
-refused "has 4 items, there is no \[9\]" "--set beyond a list" --set 'spec.worker.cmd[9]=1' job.yaml
-refused "no .replica. in .spec.worker to be removed" "--set that removes nothing" --set spec.worker.replica=null job.yaml
+refused "has 4 items; index \[9\] is out of range" "--set beyond a list" --set 'spec.worker.cmd[9]=1' job.yaml
+refused "cannot remove .replica.: not found in .spec.worker" "--set that removes nothing" --set spec.worker.replica=null job.yaml
 refused "the value:" "--set of half a list" --set 'spec.worker.cmd=[a, b' job.yaml
 run_muster run --set 'a[=s3cret' job.yaml
 unlike "$(cat "$err")" s3cret "a value is not repeated in an error"
@@ -81,7 +81,7 @@ is "$(roles)" "[launcher,1,1,worker,2,2]" "--fit on four processors"
 run_muster explain -o json --fit --gpus 8 job.yaml
 is "$(roles)" "[launcher,1,1,worker,4,2]" "--fit on eight pretended GPUs"
 run_muster explain -o json --fit --gpus 15 job.yaml
-like "$(notes)" "nothing has to be smaller" "--fit where all fits"
+like "$(notes)" "fits this machine as it is" "--fit where all fits"
 run_muster explain --fit --inventory four.yaml job.yaml
 like "$(cat "$out")" "note: worker: 2 replicas instead of 5 \(--fit\)" "the page tells it"
 
@@ -96,11 +96,11 @@ else
     skip "Open MPI is not the mpirun here" 3
 fi
 
-refused 'no role "wroker", did you mean "worker"' "--scale of a role with a slip" --scale wroker=2 job.yaml
-refused "it must be ROLE=N" "--scale without a number" --scale worker job.yaml
-refused '"0" is no number from 1 to 8192' "--scale to nothing" --scale worker=0 job.yaml
-refused "a launcher is always one process" "--scale of a launcher" --scale launcher=2 job.yaml
-refused '"x" is no number from 1 to 4096' "--nproc of no number" --nproc worker=x job.yaml
+refused 'role "wroker" not found; did you mean "worker"' "--scale of a role with a slip" --scale wroker=2 job.yaml
+refused "must be ROLE=N" "--scale without a number" --scale worker job.yaml
+refused '"0" is not a number from 1 to 8192' "--scale to nothing" --scale worker=0 job.yaml
+refused "a launcher is always a single process" "--scale of a launcher" --scale launcher=2 job.yaml
+refused '"x" is not a number from 1 to 4096' "--nproc of no number" --nproc worker=x job.yaml
 refused "did you mean --scale" "an option with a slip" --scael worker=2 job.yaml
 echo '{cpu: 4}' >bad.yaml
 refused "bad.yaml:1:2: error\[E0101\]: unknown key .cpu" "--inventory with a wrong key" --inventory bad.yaml job.yaml
@@ -109,11 +109,11 @@ refused "error\[E" "--inventory without a processor" --inventory bad.yaml job.ya
 echo '{memory: lots}' >bad.yaml
 refused "memory must be a quantity" "--inventory with a wrong quantity" --inventory bad.yaml job.yaml
 refused "missing.yaml" "--inventory of no file" --inventory missing.yaml job.yaml
-refused "is no number of at least 0" "--gpus of less than none" --gpus -1 job.yaml
-refused "not both" "--gpus with --require-gpus" --gpus 1 --require-gpus job.yaml
+refused "must be a number ≥ 0" "--gpus of less than none" --gpus -1 job.yaml
+refused "cannot be used together" "--gpus with --require-gpus" --gpus 1 --require-gpus job.yaml
 run_muster run --scale worker=2 -n 2 -- true
 is "$rc" 125 "--scale with -n"
-like "$(cat "$err")" "--scale goes with a job FILE" "is refused"
+like "$(cat "$err")" "--scale requires a job FILE" "is refused"
 run_muster validate --scale worker=2 job.yaml
 is "$rc" 2 "validate changes nothing"
 
@@ -133,18 +133,18 @@ run_job --entrypoint 'echo hello' bench.yaml
 is "$rc" 0 "2.4: CMD alone is for the roles that lack one"
 run_muster explain -o json --fit --entrypoint 'mpirun -np 16 x -np 16' bench.yaml --inventory four.yaml
 like "$(json jobs.0.processes.0.shell "$out")" "mpirun -np 4 x -np 16" "--fit sees a command that was given"
-refused "a worker only waits" "--entrypoint of an MPI worker" --entrypoint worker=x bench.yaml
+refused "a worker runs no command" "--entrypoint of an MPI worker" --entrypoint worker=x bench.yaml
 refused 'did you mean "launcher"' "--entrypoint of a role with a slip" --entrypoint launchr=x bench.yaml
 refused "the command of launcher is empty" "--entrypoint of nothing" --entrypoint launcher= bench.yaml
-refused "is composed from the file" "--entrypoint for a composed line" --entrypoint launcher=x job.yaml
-refused "every role has its command" "--entrypoint that nobody needs" --entrypoint x job.yaml
+refused "is generated from the file" "--entrypoint for a composed line" --entrypoint launcher=x job.yaml
+refused "every role has a command" "--entrypoint that nobody needs" --entrypoint x job.yaml
 
 # --- GPUs ----------------------------------------------------------------------------------------
 
 if [ -z "$(ls -d /dev/nvidia[0-9]* 2>/dev/null)" ]; then
     run_muster run --require-gpus --entrypoint true bench.yaml
     is "$rc" 125 "0.16: --require-gpus without one"
-    like "$(cat "$err")" "asks for 16 GPUs" "0.16: says how many are missing"
+    like "$(cat "$err")" "requests 16 GPUs" "0.16: says how many are missing"
 else
     skip "this machine has GPUs" 2
 fi
@@ -155,7 +155,7 @@ mkdir code data "data/a b"
 echo found >"data/a b/file"
 run_muster explain -o json --workdir code job.yaml
 is "$(json jobs.0.processes.0.workdir "$out")" "$WORK/code" "--workdir is meant from here"
-like "$(notes)" "worker: the working directory is $WORK/code instead of /usr/local/code" "and told"
+like "$(notes)" "worker: working directory $WORK/code instead of /usr/local/code" "and told"
 run_job --workdir code -n 1 -- pwd
 like "$(cat "$out")" "] $WORK/code\$" "--workdir with -n"
 run_job --entrypoint 'cd /mnt/data && cat "/mnt/data/file"' --map "/mnt/data=data/a b" bench.yaml
@@ -165,30 +165,31 @@ like "$(cat "$err")" "the command of launcher: 2 paths replaced" "and tells it"
 run_muster explain -o json --map /usr/local/code=code job.yaml
 is "$(json jobs.0.processes.0.workdir "$out")" "$WORK/code" "--map of a working directory"
 run_muster explain -o json --map /nowhere=code job.yaml
-like "$(notes)" "no such path is in a working directory" "--map of a path that is not there"
+like "$(notes)" "the path does not occur in a working directory" "--map of a path that is not there"
 refused "--workdir nowhere: No such file" "--workdir that is not there" --workdir nowhere job.yaml
-refused "this is no directory" "--workdir that is a file" --workdir job.yaml job.yaml
+refused "not a directory" "--workdir that is a file" --workdir job.yaml job.yaml
 refused "--secrets nowhere: No such file" "--secrets that is not there" --secrets nowhere job.yaml
-refused "this is no directory" "--configmaps that is a file" --configmaps job.yaml job.yaml
+refused "not a directory" "--configmaps that is a file" --configmaps job.yaml job.yaml
 refused "must be CONTAINER_PATH=HOST_PATH" "--map without a place" --map /mnt job.yaml
-refused "the container's path must be absolute" "--map of a relative path" --map mnt=data job.yaml
+refused "the container path must be absolute" "--map of a relative path" --map mnt=data job.yaml
 refused "nowhere: No such file" "--map to nowhere" --map /mnt=nowhere job.yaml
-refused "/ itself cannot be mapped" "--map of the root" --map /=data job.yaml
+refused "/ cannot be mapped" "--map of the root" --map /=data job.yaml
 
 # --- --inherit-env, --clean-env ------------------------------------------------------------------
 
 export WANDB_MODE=offline WANDB_DIR=/w OTHER=x PYTHONPATH=/p
-run_job -n 1 -- env
+printf 'apiVersion: muster/v1\nname: env\nroles: {worker: {command: [env]}}\n' >env.yaml
+run_job env.yaml
 unlike "$(cat "$out")" "WANDB_|OTHER=" "4.21: other variables of the caller stay behind"
 like "$(cat "$out")" "] PYTHONPATH=/p" "4.21: those of the list do not"
-run_job --inherit-env 'WANDB_*' -n 1 -- env
+run_job --inherit-env 'WANDB_*' env.yaml
 like "$(cat "$out")" "] WANDB_MODE=offline" "4.21: --inherit-env by a pattern"
 like "$(cat "$out")" "] WANDB_DIR=/w" "4.21: takes all that match"
 unlike "$(cat "$out")" "OTHER=" "4.21: and no other"
-run_job --clean-env -n 1 -- env
+run_job --clean-env env.yaml
 unlike "$(cat "$out")" "PYTHONPATH=" "4.21: --clean-env leaves the list behind"
 like "$(cat "$out")" "] HOME=" "4.21: but not what nothing works without"
-run_job --clean-env --inherit-env PYTHONPATH -n 1 -- env
+run_job --clean-env --inherit-env PYTHONPATH env.yaml
 like "$(cat "$out")" "] PYTHONPATH=/p" "4.21: both: what is named comes through"
 run_muster explain -o json --inherit-env OTHER job.yaml
 is "$(json jobs.0.processes.0.env_origin.OTHER "$out")" caller "4.21: explain tells the origin"
@@ -201,10 +202,10 @@ refused "needs a value" "--inherit-env at the end" job.yaml --inherit-env
 # --- --dialect, --gpus-per-node ------------------------------------------------------------------
 
 refused 'did you mean "t9k-mpi"' "--dialect with a slip" --dialect t9k-mip job.yaml
-refused 'there is no dialect "zzzzzz"' "--dialect of no dialect" --dialect zzzzzz job.yaml
+refused 'unknown dialect "zzzzzz"' "--dialect of no dialect" --dialect zzzzzz job.yaml
 run_muster explain -o json --gpus-per-node 4 bench.yaml
 is "$(roles)" "[launcher,1,1,worker,4,4]" "2.10: --gpus-per-node"
-refused "is no number of at least 1" "--gpus-per-node of none" --gpus-per-node 0 bench.yaml
+refused "must be a number ≥ 1" "--gpus-per-node of none" --gpus-per-node 0 bench.yaml
 refused "at most" "--gpus-per-node of very many" --gpus-per-node 99999999999 bench.yaml
 
 # --- Azure ML and OpenPAI ------------------------------------------------------------------------

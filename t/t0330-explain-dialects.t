@@ -76,8 +76,8 @@ taskRoles:
       - echo after
 YAML
 run_muster explain "$WORK/slips.yaml"
-like "$(cat "$out")" "warning: the command of worker uses PAI_PORT_LIST_work_0_SyncPort, which nothing sets: did it mean PAI_PORT_LIST_worker_0_SynPort$" "1.12: a slip"
-like "$(cat "$out")" 'note: worker names the port 5000 itself.*\$PAI_PORT_LIST_worker_0_SynPort' "1.10: a fixed port"
+like "$(cat "$out")" "warning: worker: the command uses .PAI_PORT_LIST_work_0_SyncPort, which is not set; did you mean .PAI_PORT_LIST_worker_0_SynPort.$" "1.12: a slip"
+like "$(cat "$out")" 'note: worker hard-codes port 5000.*\$PAI_PORT_LIST_worker_0_SynPort' "1.10: a fixed port"
 run_job "$WORK/slips.yaml"
 is "$rc" 1 "0.7: an unset variable ends the command"
 like "$(cat "$out")" "before" "0.7: where it is used"

@@ -31,6 +31,33 @@ mpirun.openmpi "$@"
 exit 0
 SH
 chmod +x lying/bin/mpirun
+cat >up <<'SH'
+#!/bin/sh
+# up: waits for four ranks of this run. At level none there are others' processes to be seen.
+ranks()
+{
+    for p in /proc/[0-9]*; do
+        case $(cat "$p/comm" 2>/dev/null) in fault*) ;; *) continue ;; esac
+        tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qx "MUSTER_RUN_ID=$MUSTER_RUN_ID" && echo "$p"
+    done
+}
+until [ "$(ranks | wc -l)" -ge 4 ]; do sleep 0.1; done
+SH
+cat >hit <<'SH'
+#!/bin/sh
+# hit NAME SIGNAL [INDEX]: waits for four ranks and signals this run's processes called NAME, or those of
+# the replica with that index
+./up
+sleep 0.5
+for p in /proc/[0-9]*; do
+    [ "$(cat "$p/comm" 2>/dev/null)" = "$1" ] || continue
+    tr '\0' '\n' <"$p/environ" | grep -qx "MUSTER_RUN_ID=$MUSTER_RUN_ID" || continue
+    [ -z "${3:-}" ] || tr '\0' '\n' <"$p/environ" | grep -qx "MUSTER_INDEX=$3" || continue
+    kill "-$2" "${p#/proc/}"
+done
+SH
+printf '#!/bin/sh\nmpiexec.hydra "$@" || true\n' >hydra.sh
+chmod +x hit up hydra.sh
 if have_mpi mpich; then ln -s "$(command -v mpiexec.hydra)" mpich/bin/mpirun; fi
 
 json_list() # WORDS… as a JSON list; there are no control characters in them
@@ -229,7 +256,8 @@ stage() # runs the row; sets $rc
     shell) eval "set -- $options -n 4 --hosts 2 -- $command" ;;
     *) eval "set -- $options job.yaml" ;;
     esac
-    MUSTER_FAULT=$fault timeout -k 5 60 "$program" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
+    # a shell's background jobs ignore SIGINT, and muster keeps what was ignored
+    MUSTER_FAULT=$fault env --default-signal=INT timeout -k 5 60 "$program" run --report "$REPORT" "$@" >"$out" 2>"$err" </dev/null &
     waiter=$!
     if [ "$send" != - ]; then
         wait_until 30 up || diag "$name: not up after 30 s"
@@ -285,12 +313,13 @@ PYTHON
 
 run_row()
 {
-    limit='' fault='' home='' form='' retry='' deadline='' backoff='' policy=Never version='' options=''
+    limit='' fault='' home='' form='' retry='' deadline='' backoff='' policy=Never version='' options='' mpi_dir=openmpi
     for word in $words; do
         case $word in
         limit=*) limit=${word#*=} ;;
         fault=*) fault=${word#*=} ;;
         home=*) home=${word#*=} ;;
+        mpi=*) mpi_dir=${word#*=} ;;
         retry=*) retry=${word#*=} ;;
         deadline=*) deadline=${word#*=} ;;
         backoff=*) backoff=${word#*=} ;;
@@ -301,7 +330,8 @@ run_row()
         *) options="$options $word" ;;
         esac
     done
-    if [ "$home" = mpich ] && ! have_mpi mpich; then
+    [ "$home" != mpich ] || mpi_dir=mpich
+    if [ "$mpi_dir" = mpich ] && ! have_mpi mpich; then
         skip "$name: no MPICH here"
         return
     fi
@@ -309,8 +339,6 @@ run_row()
         skip "$name: only root may set limits here"
         return
     fi
-    mpi_dir=openmpi
-    [ "$home" != mpich ] || mpi_dir=mpich
     ln -sf "$PROGRAMS/$mpi_dir/fault" fault
     case $form in
     bad) printf 'apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nspec: {worker: 3}\n' >job.yaml ;;

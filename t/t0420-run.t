@@ -17,7 +17,8 @@ run_job -n 1 -- sh -c 'printf "no newline"; printf "\033[31m\a" >&2; exit 5'
 is "$rc" 5 "a job's own code"
 is "$(head -c 23 "$out")" "[worker-0/0] no newline" "an unfinished line is shown"
 is "$(report cause.log_tail.0)" 'no newline\x1b[31m\a' "the log's tail cannot act on a terminal"
-unlike "$(cat "$err")" "$(printf '\033')" "nor can the verdict"
+is "$(head -n 1 "$err")" "$(printf '[worker-0/0] \033[31m\a')" "stderr goes to stderr"
+unlike "$(sed 1d "$err")" "$(printf '\033')" "nor can the verdict act on a terminal"
 
 "$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'cat "$0"; sleep 0.5; echo end >"$1.$RANK"' \
     "$WORK/numbers" "$WORK/end" 2>"$err" | head -n 1 >"$out"
@@ -27,7 +28,7 @@ is "$(report outcome)" succeeded "which succeeds"
 echo words | "$MUSTER" run -n 1 -- cat >"$out" 2>"$err"
 is "$(cat "$out")" "[worker-0/0] words" "a single process reads our stdin"
 echo words | "$MUSTER" run -n 2 -- cat >"$out" 2>"$err"
-is "$(cat "$out")" "" "several read nothing"
+is "$(cat "$out")" "[worker-0/0] words" "of several, rank 0 does"
 
 "$MUSTER" run -n 1 --report - -- true >"$out" 2>"$err"
 is "$(json outcome "$out")" succeeded "--report - is stdout"
@@ -61,7 +62,7 @@ is "$(ls "$scratch")" "" "scratch of dead runs goes with the next"
 
 # --- environment ---------------------------------------------------------------------------------
 
-SECRET_OF_CALLER=1 run_job -n 4 --hosts 2 -- sh -c 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MUSTER_ROLE $MUSTER_INDEX $(hostname) ${SECRET_OF_CALLER-unset}"'
+SECRET_OF_CALLER=1 run_job --clean-env -n 4 --hosts 2 -- sh -c 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MUSTER_ROLE $MUSTER_INDEX $(hostname) ${SECRET_OF_CALLER-unset}"'
 is "$(sed 's/^[^ ]* //' "$out" | sort)" "0 0 0 4 worker 0 worker-0 unset
 1 1 0 4 worker 0 worker-0 unset
 2 0 1 4 worker 1 worker-1 unset
@@ -131,18 +132,21 @@ refused() # NAME ERE ARG…
     like "$(cat "$err")" "$text" "$refusal: told"
     ok "$refusal: no report" test ! -e "$REPORT"
 }
-refused "no operand" "wants a job FILE"
-refused "no command" "wants a command after --" -n 2
-refused "uneven" "cannot be spread evenly" -n 3 --hosts 2 -- true
-refused "no number" "no number of at least 1" -n 0 -- true
+refused "no operand" "a job FILE is required"
+refused "no command" "-n requires a command" -n 2
+refused "uneven" "is not a multiple of --hosts" -n 3 --hosts 2 -- true
+refused "no number" "must be a number ≥ 1" -n 0 -- true
 refused "unknown option" "did you mean --grace" --grac 1s -n 1 -- true
-refused "bad duration" "grace" --grace 5 -n 1 -- true
+refused "bad duration" "grace" --grace 5x -n 1 -- true
 refused "a directory" "Is a directory" "$WORK"
-refused "both" "not both" -n 1 x.yaml -- true
+refused "both" "to run the job file: .*muster run x.yaml" -n 1 x.yaml -- true
 
 sed 's/^            workingDir:.*/            env: [{name: TOKEN, valueFrom: {secretKeyRef: {name: vault, key: token}}}]/' \
     "$TOP/examples/mpi-example.yaml" >"$WORK/t9k.yaml"
-refused "secret" "TOKEN: the secret vault, key token is not given: --secrets DIR" "$WORK/t9k.yaml"
+rm -f "$REPORT"
+run_job "$WORK/t9k.yaml"
+is "$rc $(report cause.kind)" "125 secret" "secret: 125, and a report that says so"
+like "$(cat "$err")" "TOKEN: the secret vault, key token is not given; use --secrets DIR" "secret: told"
 
 # A chroot has another root than its mount namespace; the job sees the chroot's.
 if [ "$(id -u)" -eq 0 ] && grep -q '^[^ ]* [^ ]* [^ ]* [^ ]* / ' /proc/self/mountinfo; then

@@ -64,7 +64,7 @@ is "$rc $(report status.phase)" "7 Succeeded" "a hidden failure: T9k's word is S
 is "$(conditions)" \
     "Initialized=True/- Running=False/Finished ReplicaFailure=True/ErrorInPod Completed=True/Succeeded Failed=False/Succeeded" \
     "its conditions"
-like "$(report verdict)" "mpirun ended with 0 all the same" "and the verdict says so"
+like "$(report verdict)" "the launcher still exited with status 0" "and the verdict says so"
 
 cat >job.yaml <<YAML
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -72,7 +72,7 @@ is "$(report status.state) $(tasks)" "SUCCEEDED master/0=SUCCEEDED:0 worker/0=ST
     "3.7: in OpenPAI's words"
 is "$(report status.jobStatus.appExitTriggerMessage)" \
     "SucceededTaskCount 1 has reached MinSucceededTaskCount 1 in the TaskRole" "3.7: and why"
-like "$(cat "$err")" 'succeeded by its rule: master-0 ended with 0' "3.7: told"
+like "$(cat "$err")" 'succeeded by its completion policy: master-0 exited with status 0' "3.7: told"
 like "$(cat "$err")" '^  stopped: worker-0$' "3.7: who was stopped is told"
 is "$(survivors "$(run_id)")" "" "3.7: nothing is left"
 
@@ -88,7 +88,7 @@ in_turn='until test $MUSTER_INDEX = 0 || test -e $MUSTER_JOB-$((MUSTER_INDEX - 1
 } >mixed.yaml
 run_job mixed.yaml
 is "$rc $(report outcome) $(report cause)" "0 succeeded null" "1.6: failures below the count are tolerated"
-like "$(report verdict)" '^succeeded by its rule although 2 of 4 replicas failed, first worker-0 exited with code 4$' \
+like "$(report verdict)" '^succeeded by its completion policy although 2 of 4 replicas failed, first worker-0 exited with status 4$' \
     "1.6: and mentioned"
 is "$(replicas)" "master-0=succeeded worker-0=failed worker-1=failed worker-2=stopped" "1.6: each as it was"
 is "$(tasks)" "master/0=SUCCEEDED:0 worker/0=FAILED:4 worker/1=FAILED:5 worker/2=STOPPED:-220" "1.6: in OpenPAI's words"
@@ -112,7 +112,7 @@ is "$rc $(report cause.replica)" "10 worker-0" "1.6: the cause is the first fail
 is "$(report status.appExitCode) $(report status.jobStatus.appExitTriggerTaskIndex)" "12 2" \
     "1.6: OpenPAI's code is that of the task that made the count full"
 is "$(report attempts.0.replicas.0.stopped_because_of)" worker-2 "1.6: which is why the others were stopped"
-like "$(cat "$err")" 'first failure: worker-0 exited with code 10, at .*; its rule ended the job when worker-2 failed' \
+like "$(cat "$err")" 'first failure: worker-0 exited with status 10, at .*; the completion policy ended the job when worker-2 failed' \
     "1.6: both are told"
 
 # --- Azure ML ------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ compute:
 YAML
     run_job horovod.yaml
     is "$rc" 127 "0.15: horovodrun is not installed"
-    like "$(report verdict)" 'the same with mpirun: mpirun -np 2 --hostfile .*-bind-to none -map-by slot .* python3? train.py$' \
+    like "$(report verdict)" 'the equivalent with mpirun: mpirun -np 2 --hostfile .*-bind-to none -map-by slot .* python3? train.py$' \
         "0.15: the verdict has the mpirun line"
 fi
 
@@ -249,7 +249,7 @@ is "$rc $(grep -c open "$(find "$(report run_dir)" -name 'journal*')")" "0 0" "3
 } >slip.yaml
 run_job slip.yaml
 is "$rc" 1 "1.12: a KeyError"
-like "$(report verdict)" 'worker-1 exited with code 1.*; PAI_HOST_IP_work_0 is not set in this job, the nearest that is: PAI_HOST_IP_worker_0$' \
+like "$(report verdict)" 'worker-1 exited with status 1.*; PAI_HOST_IP_work_0 is not set in this job; closest match: PAI_HOST_IP_worker_0$' \
     "1.12: the verdict has the nearest name"
 like "$(cat "$err")" '^  hint: PAI_HOST_IP_work_0 is not set' "1.12: told"
 

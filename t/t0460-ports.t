@@ -116,7 +116,7 @@ s = socket.create_server(("", int(sys.argv[1]))); print("up", flush=True); s.acc
     server=$!
     wait_until 10 test -s "$WORK/server"
     run_job "$WORK/fixed.json"
-    is "$rc" 125 "a fixed port that is taken is refused"
+    is "$rc" 125 "a fixed port that is already in use is refused"
     like "$(cat "$err")" "port $port .*python3? \(pid $server\)" "its holder is named"
     run_muster explain "$WORK/fixed.json"
     is "$rc" 0 "explain shows such a job"
@@ -135,7 +135,7 @@ s = socket.create_server(("", int(sys.argv[1]))); print("up", flush=True); s.acc
     fixed "$port" 2
     run_job "$WORK/fixed.json"
     is "$rc" 125 "two replicas with one fixed port are refused"
-    like "$(cat "$err")" "main-0 and by main-1.*--isolate network" "both are named, and what helps"
+    like "$(cat "$err")" "main-0 and main-1.*--isolate network" "both are named, and what helps"
 else
     skip "no dialect with fixed ports yet" 8
 fi

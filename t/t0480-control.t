@@ -38,7 +38,7 @@ begin() # ARG…: a run in the background; waits until its processes run
 
 is_running()
 {
-    [ -n "$("$MUSTER" list -rq)" ] && "$MUSTER" show 2>&1 | grep -q 'running: \([0-9]*\) of \1 processes'
+    [ -n "$(our_runs -r)" ] && "$MUSTER" show 2>&1 | grep -q 'running: \([0-9]*\) of \1 processes'
 }
 
 end() # waits for the run; sets $rc
@@ -52,8 +52,8 @@ end() # waits for the run; sets $rc
 run_muster list
 is "$rc:$(cat "$out")" "0:" "no runs: an empty list"
 run_muster show
-is "$rc" 2 "no job is running: show says so"
-like "$(cat "$err")" "no job is running" "in words"
+is "$rc" 2 "no run: show says so"
+like "$(cat "$err")" "there are no runs" "in words"
 
 # --- a job that runs -----------------------------------------------------------------------------
 
@@ -152,13 +152,13 @@ print(answer[8:].decode())
 PYTHON
 }
 like "$(speak '{"version":1,"request":"state"}')" '"ok":true,"id":"'"$id"'"' "the protocol: a request"
-like "$(speak '{"version":2,"request":"state"}')" '"ok":false,"error":"the run speaks version 1' "another version is refused by name"
-like "$(speak '{"version":1,"request":"dance"}')" 'knows no request' "so is another request"
-like "$(speak 'hello')" 'no request of the control protocol' "what is no JSON"
+like "$(speak '{"version":2,"request":"state"}')" '"ok":false,"error":"the run uses control protocol version 1' "another version is refused by name"
+like "$(speak '{"version":1,"request":"dance"}')" 'unknown request' "so is another request"
+like "$(speak 'hello')" 'invalid request' "what is no JSON"
 like "$(speak '' 4000000000)" 'at most [0-9]+ bytes' "what is too long"
 like "$(speak '{"version":1,"request":"exec","replica":"hand-0","command":"id"}')" 'three descriptors' "and exec without descriptors"
 like "$(speak '{"version":1,"request":"signal","signal":99}')" 'a number from 1 to' "and a signal that is none"
-is "$("$MUSTER" list -rq)" "$id" "the run is still there"
+is "$(our_runs -r)" "$id" "the run is still there"
 
 # --- another user --------------------------------------------------------------------------------
 
@@ -248,13 +248,13 @@ has_state() # STATE
 begin -n 2 --hosts 2 -- sh -c 'echo "$RANK at $MUSTER_ATTEMPT"; until [ -e "$0/go" ]; do sleep 0.05; done; exit 3' "$WORK"
 wait_until 20 grep -q '1 at 1' run.out
 run_muster pause
-is "$rc:$(cat "$out")" "0:$id: being paused" "pause"
+is "$rc:$(cat "$out")" "0:$id: stopping the processes (SIGTERM); \`$MUSTER resume\` restarts them from the beginning" "pause"
 ok "the job is paused" wait_until 20 has_state paused
 like "$("$MUSTER" list -r)" "^$id .* paused " "list says so"
 is "$(survivors "$id" | grep -c 'sh -c')" 0 "none of its processes runs"
 run_muster pause
 is "$rc" 1 "it cannot be paused twice"
-like "$(cat "$err")" "paused already" "which is told"
+like "$(cat "$err")" "already paused" "which is told"
 run_muster exec worker-0 -- true
 like "$rc:$(cat "$err")" "^1:.*worker-0 is not running" "nor can anything be run in it"
 run_muster resume
@@ -308,12 +308,12 @@ is "$rc" 143 "cancel --now"
 
 # --- several, elsewhere, and killed --------------------------------------------------------------
 
-run_muster show sh
+run_muster delete sh
 is "$rc" 2 "several ended runs of one name"
-like "$(cat "$err")" 'may be 3 runs: ' "are named"
+like "$(cat "$err")" 'matches 3 runs: ' "are named by a verb that must not guess"
 begin --run-dir "$WORK/elsewhere" -n 1 -- sh -c 'until [ -e "$0/go" ]; do sleep 0.05; done; exit 4' "$WORK"
 run_muster logs sh
-is "$rc" 0 "of one name, the one that runs is meant; its directory may be anywhere"
+is "$rc" 0 "of one name, the newest is meant; its directory may be anywhere"
 run_muster show ./elsewhere -o json
 is "$(json job.run_id "$out")" "$id" "a run by its directory"
 touch "$WORK/go"
@@ -329,7 +329,7 @@ wait "$job_pid" 2>/dev/null
 run_muster wait "$id"
 is "$rc" 125 "a run whose muster was killed: wait is 125"
 run_muster show "$id"
-like "$(cat "$out")" "lost: its muster was killed" "show says so"
+like "$(cat "$out")" "lost: the muster process was killed" "show says so"
 like "$("$MUSTER" list)" "^$id +sleep .* lost " "list too"
 run_muster list -o json
 has_shape list "$out" "also as JSON, beside all the others"

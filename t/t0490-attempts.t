@@ -42,12 +42,14 @@ is "$(report attempts.#) $(report attempts.0.outcome) $(report attempts.1.outcom
     "3 failed failed succeeded" "each attempt has its outcome"
 is "$(report attempts.1.number) $(report attempts.1.cause.exit_code) $(report cause)" "2 3 null" \
     "and its cause; the job has none"
-like "$(report verdict)" '^succeeded at attempt 3: attempt 2 failed because worker-[01] exited with code 3$' "the verdict"
+is "$(report attempts.0.cause.log_tail.0) / $(report attempts.1.cause.log_tail.0)" "attempt 1, retry 0 / attempt 2, retry 1" \
+    "with the last lines of its log"
+like "$(report verdict)" '^succeeded at attempt 3: attempt 2 failed because worker-[01] exited with status 3$' "the verdict"
 is "$(logs 0 0) $(logs 2 0)" '["worker-0.log"] ["worker-0.attempt-3.log"]' "logs have names of their own"
 is "$(cat "$(report run_dir)/logs/worker-0.attempt-3.log")" "attempt 3, retry 2" "MUSTER_ATTEMPT, and OpenPAI's own number"
 is "$(report status.state) $(report status.retries) $(report status.retryDetails.user)" "SUCCEEDED 2 2" \
     "1.5: OpenPAI's status counts the user's retries"
-like "$(cat "$err")" 'note: attempt 1 failed because worker-[01] exited with code 3; attempt 2 begins' "told while it runs"
+like "$(cat "$err")" 'note: attempt 1 failed because worker-[01] exited with status 3; attempt 2 begins' "told while it runs"
 is "$(grep -c '"event":"attempt"' "$(report run_dir)/journal.jsonl")" 2 "in the journal"
 is "$(survivors "$(run_id)")" "" "nothing is left of any attempt"
 
@@ -61,7 +63,7 @@ is "$(cat "$out")" "[worker-0] begins 1
 [worker-0] ends 2" "the live view: last words of an attempt before the next one"
 
 # shellcheck disable=SC2016
-pai clean 1 'test $MUSTER_INDEX = 0 || exit 0; pgrep -x sleep && exit 9; (trap "" TERM; exec sleep 300) & test $MUSTER_ATTEMPT = 2 || exit 3'
+pai clean 1 'test $MUSTER_INDEX = 0 || exit 0; grep -qsx sleep /proc/[0-9]*/comm && exit 9; (trap "" TERM; exec sleep 300) & test $MUSTER_ATTEMPT = 2 || exit 3'
 run_job clean.yaml
 is "$rc" 0 "nothing of the first attempt is there in the second"
 
@@ -99,14 +101,14 @@ is "$(report attempts.0.replicas.0.restarts) $(report attempts.0.replicas.1.rest
 is "$(logs 0 0)" '["worker-0.log", "worker-0.restart-1.log"]' "its logs"
 is "$(cat "$(report run_dir)/logs/worker-0.restart-1.log")" "try 1" "the second try"
 like "$(report verdict)" 'worker-0 was restarted once$' "the verdict tells it"
-like "$(cat "$err")" 'note: worker-0 ended with 3 and is started again' "told while it runs"
+like "$(cat "$err")" 'note: worker-0 exited with status 3 and is restarted' "told while it runs"
 
 # --- a file that starts paused -------------------------------------------------------------------
 
 sed 's,^spec:,spec:\n  runMode: {pause: {enabled: true}},' "$TOP/examples/mpi-example.yaml" >paused.yaml
 timeout -k 5 60 "$MUSTER" run --report "$REPORT" paused.yaml >"$out" 2>"$err" </dev/null &
 waiter=$!
-ok "4.25: pause.enabled: it starts paused" wait_until 30 grep -q 'begins it' "$err"
+ok "4.25: pause.enabled: it starts paused" wait_until 30 grep -q 'resume [0-9].*starts it' "$err"
 muster=$(tr -d " " <"/proc/$waiter/task/$waiter/children")
 kill -TERM "$muster"
 wait $waiter

@@ -28,7 +28,7 @@ run_muster sim mpi.yaml
 is "$rc" 0 "a job is played"
 says '^00:00:00.000  start +worker-0, worker-1, worker-2, worker-3, worker-4$' "workers first"
 says '^00:00:00.100  start +launcher-0$' "the launcher when they answer"
-says '^mpi-example: succeeded: 15 ranks on 5 workers ended with 0$' "the verdict"
+says '^mpi-example: succeeded: 15 ranks on 5 workers exited with status 0$' "the verdict"
 says '^run would exit with 0$' "the exit code"
 is "$(find "$XDG_STATE_HOME" "$XDG_RUNTIME_DIR" -mindepth 1)" "" "nothing is written"
 
@@ -42,7 +42,7 @@ run_muster sim --fail worker-2@5m:exit=1 mpi.yaml
 is "$rc" 0 "a job that fails is played too"
 says '^00:05:00.000  rank-exited  worker-2/6: exit code 1$' "worker 2 fails at minute five"
 says '^00:06:00.000  stop +SIGTERM to all \(stalled\)$' "--enable-recovery: mpirun waits, Muster does not"
-says '^mpi-example: failed: rank 6 on worker-2 exited with code 1 after 5 min 0 s' "the verdict"
+says '^mpi-example: failed: rank 6 on worker-2 exited with status 1 after 5 min 0 s' "the verdict"
 says '^run would exit with 1$' "the exit code"
 
 run_muster sim --fail worker-2@5m:exit=1 --recovery-timeout 10s mpi.yaml
@@ -70,12 +70,12 @@ says '^00:02:00.000  stop +SIGTERM to all \(pause\)$' "paused: everything is sto
 says '^01:00:00.000  attempt' "resumed: it begins anew"
 says '^01:10:00.1[0-9]*  ended +succeeded$' "and runs to its end"
 run_muster sim --pause 2m ddp.yaml
-says '  ~ +this is how it stays' "paused, and nobody resumes it"
+says '  ~ +nothing more will happen' "paused, and nobody resumes it"
 run_muster sim --debug --resume 1h ddp.yaml
 says '^01:00:00.000  stop +SIGTERM to all \(debug\)$' "debugged: until it is resumed"
 says '^run would exit with 0$' "and then run"
 run_muster sim --hold-on-failure --fail worker-1@1m:exit=4 --resume 10m ddp.yaml
-says '^00:01:00.[0-9]*  held +worker-1 exited with code 4' "held after its failure"
+says '^00:01:00.[0-9]*  held +worker-1 exited with status 4' "held after its failure"
 says '^run would exit with 4$' "until it is resumed"
 run_muster sim --hang 4m ddp.yaml
 says '^run would exit with 124$' "found to hang"
@@ -99,13 +99,13 @@ says '~ +the core crashes' "--faults crash"
 
 # --- wrong usage ---------------------------------------------------------------------------------
 
-refused 'wants one job file' "no file"
+refused 'exactly one job file is required' "no file"
 refused 'REPLICA@TIME:HOW' "no time" --fail worker-2 mpi.yaml
-refused 'no replica worker-9, did you mean worker-[0-4]' "nobody" --fail worker-9@5m:kill mpi.yaml
-refused 'the time should look like' "no duration" --fail worker-1@5:kill mpi.yaml
-refused 'HOW is exit=' "no ending" --fail worker-1@5m:exit=256 mpi.yaml
-refused 'HOW is exit=' "no signal" --fail worker-1@5m:signal=FOO mpi.yaml
-refused '"dorp" is none of' "no fault" --faults drop,dorp mpi.yaml
+refused 'replica worker-9 not found; did you mean worker-[0-4]' "nobody" --fail worker-9@5m:kill mpi.yaml
+refused 'the time must be a duration' "no duration" --fail worker-1@5:kill mpi.yaml
+refused 'HOW must be exit=' "no ending" --fail worker-1@5m:exit=256 mpi.yaml
+refused 'HOW must be exit=' "no signal" --fail worker-1@5m:signal=FOO mpi.yaml
+refused 'not "dorp"' "no fault" --faults drop,dorp mpi.yaml
 echo 'a: [' >bad.yaml
 refused 'bad.yaml' "a broken file" bad.yaml
 refused 'none.yaml' "a missing file" none.yaml

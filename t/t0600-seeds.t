@@ -2,14 +2,15 @@
 # Every example of the documents Muster grew from runs here, unchanged: the programs find all their
 # peers by their dialect's own variables and talk to each of them, where the plan said they would be.
 #
-# Files that call horovodrun or torch.distributed.launch have stand-ins of those names here. All files
+# Files that call horovodrun have a stand-in of that name here; torch.distributed.launch has one among the
+# examples. All files
 # run at level names; at the other levels and as an ordinary user one of each dialect (make soak: all).
 # shellcheck disable=SC2016 # what is in single quotes is for the shells of jobs
 . "${0%/*}/lib.sh"
 LIMIT=100
 
 EXAMPLES=$TOP/examples
-export PATH="$TOP/t/standins:$PATH" PYTHONPATH="$TOP/t/standins/python" PYTHONDONTWRITEBYTECODE=1
+export PATH="$TOP/t/standins:$PATH" PYTHONDONTWRITEBYTECODE=1
 
 have_mpi openmpi || skip_all "no Open MPI here"
 ok "the files are the documents' own" sh -c "cd '$TOP' && sha256sum -c --quiet t/seeds.sha256"
@@ -71,7 +72,7 @@ if can_be_user; then
     user_copy
     cp -R "$EXAMPLES" "$WORK/kube" "$TOP/t/standins" "$USER_DIR"
     chown -R "$USER_ID" "$USER_DIR"
-    export PATH="$USER_DIR/standins:$PATH" PYTHONPATH="$USER_DIR/standins/python"
+    export PATH="$USER_DIR/standins:$PATH"
     sed "s,$EXAMPLES,$USER_DIR/examples,; s,$WORK/kube,$USER_DIR/kube," "$WORK/files" >"$WORK/files.user"
     while read -r file ranks replicas all; do
         [ -z "$all$SOAK" ] || try as_user names "$file" "$ranks" "$replicas"
@@ -89,9 +90,9 @@ fi
 # Seed 003's command is a placeholder: after its sleep it is "Your code", and there is no such program.
 job=$EXAMPLES/openpai/horovod-job.json
 run_job --skip-start-sleep "$job"
-is "$rc" 127 "3.8: the placeholder of seed 003 ends with the shell's 127"
-is "$(report cause.replica) $(report cause.kind) $(report cause.exit_code)" "master-0 exit 127" "3.8: told rightly"
-is "$(report attempts.0.replicas.1.outcome)" stopped "3.7: its worker was stopped"
+is "$rc" 127 "3.8: the placeholder of seed 003 ends with 127, before anything is started"
+is "$(report cause.replica) $(report cause.kind) $(report cause.exit_code)" "master-0 exec 127" "3.8: told rightly"
+is "$(report attempts.0.replicas.1.outcome)" never-started "3.7: its worker never started"
 has_shape report "$REPORT" "the report has its shape"
 run_muster explain --skip-start-sleep "$job"
 like "$(cat "$out")" 'sleep 1000' "3.8: explain shows what was dropped"
@@ -113,8 +114,8 @@ run_job --entrypoint 'printf "<%s>"' "$WORK/args.yaml"
 is "$rc $(cat "$out")" "0 [launcher-0] <one><two words>" "2.4: an entry point gets the file's arguments"
 run_job "$WORK/args.yaml"
 is "$rc" 125 "2.4: without one the job is refused"
-like "$(cat "$err")" "mpioperator/tensorflow-benchmarks:latest.*--entrypoint launcher='CMD'" "2.4: the image and the option are named"
-like "$(cat "$err")" "CMD exec" "2.4: and what to do if the image has no entry point"
+like "$(cat "$err")" "mpioperator/tensorflow-benchmarks:latest.*args .one .two words.. are appended; try --entrypoint" "2.4: the image and the option are named"
+like "$(cat "$err")" "--entrypoint exec" "2.4: and what to do if the image has no entry point"
 like "$("$MUSTER" explain "$WORK/args.yaml" 2>&1)" "  one 'two words'" "2.4: explain shows the arguments"
 "$MUSTER" generate mpi-job-simple args --args 'printf,<%s>,whole command' >"$WORK/args.yaml"
 run_job --entrypoint exec "$WORK/args.yaml"

@@ -47,7 +47,7 @@ try none "$EXAMPLES/pytorch.yaml" 4 2
 try names "$EXAMPLES/tensorflow.yaml" 6 2
 is "$(logs)" "std_log_process_00.txt=1 std_log_process_00_ps.txt=1 std_log_process_01.txt=1 \
 std_log_process_01_ps.txt=1 std_log_process_02.txt=1 std_log_process_03.txt=1 " "tensorflow: a log for each task"
-like "$(report verdict)" 'all 4 worker tasks ended with 0' "tensorflow: over when the workers are"
+like "$(report verdict)" 'all 4 worker tasks exited with status 0' "tensorflow: over when the workers are"
 like "$(cat "$err")" 'stopped: ps 0, ps 1|stopped: ps 1, ps 0' "tensorflow: the servers are stopped"
 try network "$EXAMPLES/tensorflow.yaml" 6 2
 "$MUSTER" logs "$(run_id)" node-0 >"$out" 2>"$err"

@@ -137,10 +137,10 @@ if have_mpi mpich; then
     is "$rc" 0 "MPICH: ends with 0"
     is "$(printed)" "$want" "MPICH: each rank in its replica"
     run_muster explain mpich/job.yaml
-    unlike "$(cat "$out")" "asks for MPICH" "MPICH: it is what the file asks for"
+    unlike "$(cat "$out")" "requires MPICH" "MPICH: it is what the file asks for"
     PATH=$caller_path
     run_muster explain mpich/job.yaml
-    like "$(cat "$out")" "asks for MPICH, and mpirun is Open MPI" "another one is told"
+    like "$(cat "$out")" "requires MPICH; using Open MPI" "another one is told"
 else
     skip "no MPICH here" 4
 fi

@@ -149,7 +149,7 @@ is "$(report attempts.0.replicas.0.restarts)" 1 "so often it was started again"
 torch v1 "  pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: some/image, args: [x]}]}}}}" >"$WORK/image.yaml"
 run_job "$WORK/image.yaml"
 is "$rc" 125 "a container without a command is refused"
-like "$(cat "$err")" "some/image.*--entrypoint master='CMD'" "its image and the option are named"
+like "$(cat "$err")" "some/image.*--entrypoint exec" "its image and the option are named"
 run_job --entrypoint 'echo y' "$WORK/image.yaml"
 is "$rc $(cat "$out")" "0 [master-0] y x" "with an entry point it runs"
 
@@ -160,10 +160,11 @@ timeout -k 5 60 "$MUSTER" run --report "$REPORT" "$WORK/suspend.yaml" >"$out" 2>
 waiter=$!
 ok "a suspended job starts paused" wait_until 30 grep -q 'starts paused' "$err"
 is "$(cat "$out")" "" "nothing of it runs"
-"$MUSTER" resume j >"$WORK/resume" 2>&1
+# The note comes before the run can be asked.
+wait_until 30 "$MUSTER" resume j
 wait $waiter
 is "$? $(cat "$out")" "0 [master-0] up" "and goes on when it is resumed"
 
 run_muster sim "$EXAMPLES/tf.yaml"
-like "$(cat "$out")" '^stopped because of that: ps-0$' "in a simulation, too, only a parameter server stays"
+like "$(cat "$out")" '^stopped because of it: ps-0$' "in a simulation, too, only a parameter server stays"
 done_testing

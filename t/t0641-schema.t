@@ -51,6 +51,6 @@ for key in slots succeedsAfter elastic divisor; do
 done
 like "$(cat "$page")" '^\.Ss roles\.NAME\.mounts' "with its path"
 like "$(cat "$page")" '^\.Ss Ranks' "and what people wrote of it"
-like "$(cat "$WORK/man/muster-t9k-mpi.5")" 'Ignored, with a note: it is the cluster' "what is ignored is said"
+like "$(cat "$WORK/man/muster-t9k-mpi.5")" 'Ignored, with a note: it is set by the cluster' "what is ignored is said"
 like "$(cat "$WORK/man/muster-t9k-mpi.5")" 'Any other key is ignored, with a warning' "and what becomes of other keys"
 done_testing

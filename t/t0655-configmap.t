@@ -43,7 +43,7 @@ data: {GREETING: hello, who: world, number: "7"}
 EOF
 run_muster validate job.yaml
 is "$rc" 0 "the file is accepted"
-is "$(grep -c 'N0306.*its values are here' "$err")" 2 "and both config maps are named"
+is "$(grep -c 'N0306.*its values are used' "$err")" 2 "and both config maps are named"
 
 run_job --isolate names job.yaml
 is "$rc" 0 "it runs without an option"
@@ -60,10 +60,10 @@ like "$(cat "$out")" '^\[master-0\] good day, moon, 8$' "a directory that has th
 
 run_muster convert --to muster -O muster.yaml job.yaml
 run_job --isolate names muster.yaml
-like "$(cat "$out")" '^\[master-0/0\] hello, world, 7$' "a job that was converted still has them"
+like "$(cat "$out")" '^\[master-0\] hello, world, 7$' "a job that was converted still has them"
 
 run_job --isolate none job.yaml
-like "$(cat "$err")" "the volume code needs a directory: --configmaps DIR" "without mounts a directory is needed"
+like "$(cat "$err")" "volume code needs a directory at isolation level .none.: use --configmaps DIR" "without mounts a directory is needed"
 
 sed 's/number}}/nobody}}/' job.yaml >bad.yaml
 run_job bad.yaml
@@ -103,7 +103,7 @@ items:
 EOF2
 run_muster validate list.yaml
 is "$rc" 0 "a List of a Secret and a job is accepted"
-like "$(cat "$err")" 'list.yaml:6:9: note.N0306.: the Secret keys is not a job; its values are here' "the Secret is named"
+like "$(cat "$err")" 'list.yaml:6:9: note.N0306.: the Secret keys is not a job; its values are used' "the Secret is named"
 like "$(cat "$err")" 'list.yaml:14:17: note.N0301.: .managedBy. hands the job to Kueue' "positions are those of the file"
 unlike "$(cat "$err")" 'c2VzYW1\|stringData\|hunter' "and its lines are not shown"
 run_muster validate --set spec.runPolicy.backoffLimit=-1 list.yaml
@@ -134,5 +134,5 @@ like "$(cat "$err")" 'empty.yaml:2:7: error.E0110.: a v1 List is not a job' "a L
     for _ in $(seq 65); do echo '- {apiVersion: v1, kind: Service}'; done
 } >long.yaml
 run_muster validate long.yaml
-like "$(cat "$err")" 'error.E0005.: there are more than 64 documents' "one with too many is refused"
+like "$(cat "$err")" 'error.E0005.: more than 64 documents' "one with too many is refused"
 done_testing

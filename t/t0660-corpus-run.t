@@ -87,7 +87,7 @@ run_job "$WORK/two.yaml"
 is "$rc $(grep -c 'met 2' "$out")" "0 2" "two meet"
 run_job --set roles.worker.env.PATIENCE=1 --set roles.worker.env.COUNT=3 "$WORK/two.yaml"
 is "$rc" 1 "two do not make three"
-like "$(cat "$out")" 'only 2 of 3 are here' "which is told"
+like "$(cat "$err")" 'only 2 of 3 are here' "which is told"
 
 # --- the corpus -----------------------------------------------------------------------------------
 

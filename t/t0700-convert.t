@@ -29,7 +29,7 @@ like "$(cat "$WORK/rows")" '^counts' "to the end"
 t9k=$TOP/examples/mpi-example.yaml
 run_muster convert --to mpijob "$t9k"
 is "$rc" 0 "a conversion with a loss succeeds"
-is "$(cat "$err")" "lost: mpi.sshd: /usr/sbin/sshd is left out" "and tells it"
+is "$(cat "$err")" "lost: mpi.sshd: /usr/sbin/sshd is omitted" "and tells it"
 like "$(cat "$out")" '^kind: MPIJob' "on stdout is the document"
 cp "$out" "$WORK/mpijob.yaml"
 run_muster validate "$WORK/mpijob.yaml"
@@ -50,7 +50,7 @@ like "$(cat "$err")" 'mpi-example.yaml:4:9: error\[E0701\]' "with code and place
 
 sed 's/replicas: 5/replicas: 5 # as many as fit/' "$t9k" >"$WORK/commented.yaml"
 run_muster convert --to t9k "$WORK/commented.yaml"
-like "$(cat "$err")" '^note: comments of the file are not carried over$' "comments are said to be dropped"
+like "$(cat "$err")" '^note: comments of the file are not preserved$' "comments are said to be dropped"
 
 run_muster convert --to t9k --set spec.worker.replicas=7 "$t9k"
 "$same" "$t9k" "$out" >"$WORK/changes"
@@ -93,13 +93,13 @@ END
 run_muster convert --to muster "$WORK/secret.yaml"
 is "$rc" 0 "a job with a secret is converted"
 unlike "$(cat "$out" "$err")" sesame "without it"
-like "$(cat "$err")" '^lost: roles.worker.command: a secret' "which is told"
+like "$(cat "$err")" '^lost: roles.worker.command: it contains a secret' "which is told"
 
 sed 's/^  worker:/  master:\n    instances: 2\n    dockerImage: image\n    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n    commands: [date]\n  worker:/' \
     "$WORK/secret.yaml" >"$WORK/masters.yaml"
 run_muster convert --to pytorchjob "$WORK/masters.yaml"
 is "$rc" 1 "what would be refused there is not written"
-like "$(cat "$err")" 'error\[E0704\]: as kubeflow-pytorch it would not be accepted' "and it is said why"
+like "$(cat "$err")" 'error\[E0704\]: the result is not valid as kubeflow-pytorch' "and it is said why"
 
 # What was converted runs as before.
 run_muster convert --to muster "$TOP/examples/muster/hello.yaml"
@@ -108,13 +108,13 @@ run_job "$WORK/hello.yaml"
 is "$rc" 0 "a converted job runs"
 
 run_muster convert --to pytorchjob "$TOP/examples/muster/pytorch.yaml"
-like "$(cat "$err")" '^lost: roles.worker.image: the job has none, .* say it with --image$' "an image that is missing is told"
+like "$(cat "$err")" '^lost: roles.worker.image: the job has none, .* use --image$' "an image that is missing is told"
 run_muster convert --to pytorchjob --image python:3.11 "$TOP/examples/muster/pytorch.yaml"
 is "$(grep -c 'image: python:3.11$' "$out") $(grep -c 'lost: .*image:' "$err")" "2 0" "--image gives one"
 run_muster convert --to mpijob --image launcher=a:1 --image b:1 "$TOP/examples/muster/mpi.yaml"
 is "$(grep -o 'image: .*' "$out" | tr '\n' ' ')" "image: a:1 image: b:1 " "by role, and for the others"
 run_muster convert --to mpijob --image a:1 "$t9k"
-is "$rc $(grep -c 'every role has its image' "$err")" "2 1" "where nobody needs one it is refused"
+is "$rc $(grep -c 'every role has an image' "$err")" "2 1" "where nobody needs one it is refused"
 
 # A launcher of T9k only launches: a worker takes its ranks, so that there is room for all of them.
 cat >"$WORK/hosts.yaml" <<'END'

@@ -6,7 +6,7 @@ of the whole, never sees most of the inputs. So only ranks that really exchange 
 come near the function, and one look at the held-back samples shows whether they did.
 
 Settings are variables: STEPS (80), WEIGHTS (the directory for what is left behind, ./weights), and for
-trying out what happens: STEP_SLEEP (seconds), FAIL (raise, exit, kill, oom, hang) with FAIL_RANK and
+trying out what happens: STEP_SLEEP (seconds), FAIL (raise, exit, leave, kill, oom, hang) with FAIL_RANK and
 FAIL_STEP, or with FAIL_TASK ("ps 1"), a task of TensorFlow's that does so as soon as it is there.
 """
 import json
@@ -110,7 +110,7 @@ def fail(who):
         hoard.append(b"x" * (1 << 24))
     while how == "hang":
         time.sleep(60)
-    sys.exit(7)
+    sys.exit(0 if how == "leave" else 7)
 
 
 def between(rank, step):

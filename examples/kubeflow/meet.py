@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for a training program of Kubeflow's jobs: meets all its peers, says so, and ends.
 
-    PyTorchJob   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: everyone calls rank 0
+    PyTorchJob   MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: everyone calls rank 0, through
+                 torch.distributed if PyTorch is installed
     TFJob        TF_CONFIG: everyone calls everyone; without it the job is this process alone
 
 Ends with 0 only if every peer is there and is the one that was meant. Who decides over the job ends
@@ -58,7 +59,23 @@ def say(rank, size):
     sys.stdout.flush()
 
 
-def torch(rank, size):
+def find_torch():
+    """torch.distributed, or None without PyTorch. A package that only looks like it does not count."""
+    try:
+        import torch.distributed
+        return torch.distributed if torch.distributed.is_available() else None
+    except (ImportError, AttributeError):
+        return None
+
+
+def pytorch(rank, size):
+    """A launcher of PyTorch 1.9 or newer keeps MASTER_PORT for a store of its own, which only torch can join."""
+    dist = find_torch()
+    if dist:
+        dist.init_process_group("gloo", rank=rank, world_size=size)
+        say(rank, size)
+        dist.barrier()
+        return dist.destroy_process_group()
     place = env["MASTER_ADDR"], int(env["MASTER_PORT"])
     if rank == 0:
         listener = listen(place[1])
@@ -107,6 +124,6 @@ def tensorflow(config):
 if "TF_CONFIG" in env:
     tensorflow(json.loads(env["TF_CONFIG"]))
 elif "MASTER_ADDR" in env:
-    torch(int(env["RANK"]), int(env["WORLD_SIZE"]))
+    pytorch(int(env["RANK"]), int(env["WORLD_SIZE"]))
 else:
     say(0, 1)

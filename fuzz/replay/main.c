@@ -1,4 +1,5 @@
-/* main.c - runs a fuzzer's function once for every file named: the corpus as a test, with no clang. */
+/* main.c - runs a fuzzer's function once for every file named: the corpus as a test, with no clang.
+ */
 #include <fcntl.h>
 #include <string.h>
 

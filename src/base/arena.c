@@ -53,21 +53,25 @@ void arena_free(struct arena *a)
     free(a);
 }
 
-/* calloc, because fresh pages come zeroed from the kernel at no cost. */
-static struct chunk *chunk_new(size_t size)
+/* Of memory that was used before calloc() clears the whole chunk, and most jobs need a part of one:
+ * what is taken from a chunk is cleared then. A piece with a chunk of its own is large, and fresh
+ * pages come cleared from the kernel. */
+static struct chunk *chunk_new(size_t size, bool cleared)
 {
-    struct chunk *c = xcalloc(1, sizeof(*c) + size);
+    struct chunk *c = cleared ? xcalloc(1, sizeof(*c) + size) : xmalloc(sizeof(*c) + size);
 
-    c->size = size;
+    *c = (struct chunk){.size = size};
     return c;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* A piece of memory. *clear: it is not cleared yet. */
+static void *take(struct arena *a, size_t size, bool *clear)
 {
     const size_t align = alignof(max_align_t);
     struct chunk *c = a->head;
     void *p;
 
+    *clear = true;
     if (size > SIZE_MAX / 2)
         size = SIZE_MAX / 2; /* xcalloc() ends it */
     if (!ALONE)
@@ -78,8 +82,9 @@ void *arena_alloc(struct arena *a, size_t size)
         return p;
     }
     if (ALONE || size > a->next_size / 4) { /* a chunk of its own, behind the one being filled */
-        struct chunk *own = chunk_new(size);
+        struct chunk *own = chunk_new(size, true);
 
+        *clear = false;
         own->used = size;
         own->next = c ? c->next : NULL;
         if (c)
@@ -88,13 +93,21 @@ void *arena_alloc(struct arena *a, size_t size)
             a->head = own;
         return own->data;
     }
-    c = chunk_new(a->next_size);
+    c = chunk_new(a->next_size, false);
     c->next = a->head;
     c->used = size;
     a->head = c;
     if (a->next_size < CHUNK_MAX)
         a->next_size *= 2;
     return c->data;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    bool clear;
+    void *p = take(a, size, &clear);
+
+    return clear ? memset(p, 0, size) : p;
 }
 
 void *arena_calloc(struct arena *a, size_t n, size_t size)
@@ -113,10 +126,12 @@ char *arena_strdup(struct arena *a, const char *s)
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-    char *copy = arena_alloc(a, n + 1);
+    bool clear;
+    char *copy = take(a, n + 1, &clear);
 
     if (n)
         memcpy(copy, s, n);
+    copy[n] = '\0';
     return copy;
 }
 

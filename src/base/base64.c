@@ -36,3 +36,22 @@ int base64_decode(const char *text, size_t len, char *out, size_t *ret_len)
     *ret_len = n;
     return 0;
 }
+
+void base64_encode(const void *data, size_t n, char *out)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < n; i += 3) {
+        size_t left = n - i;
+        unsigned v = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
+                     (left > 2 ? p[i + 2] : 0);
+
+        *out++ = letters[v >> 18];
+        *out++ = letters[v >> 12 & 63];
+        *out++ = left > 1 ? letters[v >> 6 & 63] : '=';
+        *out++ = left > 2 ? letters[v & 63] : '=';
+    }
+    *out = '\0';
+}

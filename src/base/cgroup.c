@@ -10,6 +10,8 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/num.h"
+#include "base/procs.h"
 
 static const char *const names[] = {[CGROUP_MEMORY] = "memory", [CGROUP_CPU] = "cpu"};
 
@@ -76,8 +78,8 @@ static bool split_mount(char *line, struct mount *m)
     return m->type && m->options;
 }
 
-/* Where the group is as a directory, if this mount shows it: a mount may show only part of the tree,
- * and a group outside of it (or of the group namespace: "/..") cannot be reached. */
+/* Where the group is as a directory, if this mount shows it: a mount may show only part of the
+ * tree, and a group outside of it (or of the group namespace: "/..") cannot be reached. */
 static char *directory(const struct mount *m, const char *path)
 {
     size_t n = strcmp(m->root, "/") == 0 ? 0 : strlen(m->root);
@@ -179,12 +181,12 @@ static bool may_limit(const struct cgroup_own *own, enum cgroup_controller c, st
     const char *dir = own->dirs[c];
 
     if (!dir)
-        err_set(e, -ENOENT, "there is no %s control group for us", names[c]);
+        err_set(e, -ENOENT, "no %s control group is available", names[c]);
     else if (access(dir, W_OK) < 0)
-        err_sys(e, -errno, "no groups may be made below %s", dir);
+        err_sys(e, -errno, "cannot create control groups below %s", dir);
     else if (own->unified &&
              (!may_write(dir, "cgroup.procs") || !may_write(dir, "cgroup.subtree_control")))
-        err_set(e, -EPERM, "the group %s is not delegated to us", dir);
+        err_set(e, -EPERM, "control group %s is not delegated to this user", dir);
     else
         return true;
     return false;
@@ -217,6 +219,44 @@ int cgroup_write(const char *dir, const char *file, const char *text, struct err
     return r < 0 ? err_sys(e, r, "cannot write %s to %s", text, path) : 0;
 }
 
+static bool is_member(pid_t pid, void *ctx)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const char *line;
+
+    if (io_read_file(AT_FDCWD, ctx, LIMIT_FRAME_BYTES, &text, NULL) < 0)
+        return false;
+    for (line = text.buf; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        if (strtol(line, NULL, 10) == pid)
+            return true;
+    return false;
+}
+
+void cgroup_kill(const char *dir)
+{
+    auto_free char *procs = xasprintf("%s/cgroup.procs", dir);
+
+    if (cgroup_write(dir, "cgroup.kill", "1", NULL) < 0)
+        procs_hunt(is_member, procs, 0);
+}
+
+int64_t cgroup_number(const char *dir, const char *file, const char *word)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    auto_free char *path = xasprintf("%s/%s", dir, file);
+    const char *p;
+    int64_t v;
+
+    if (io_read_file(AT_FDCWD, path, LIMIT_COUNTERS_BYTES, &text, NULL) < 0)
+        return -1;
+    p = *word ? strstr(text.buf, word) : text.buf;
+    if (!p)
+        return -1;
+    p += strlen(word);
+    text.buf[(size_t)(p - text.buf) + strcspn(p, "\n")] = '\0';
+    return num_i64(p, &v) < 0 ? -1 : v;
+}
+
 int cgroup_enter_leaf(struct err *e)
 {
     struct cgroup_own own = {0};
@@ -226,7 +266,7 @@ int cgroup_enter_leaf(struct err *e)
         auto_free char *leaf = xasprintf("%s/" CGROUP_LEAF, own.dirs[CGROUP_MEMORY]);
 
         if (mkdir(leaf, 0755) < 0 && errno != EEXIST)
-            r = err_sys(e, -errno, "cannot make the group %s", leaf);
+            r = err_sys(e, -errno, "cannot create control group %s", leaf);
         if (r == 0)
             r = cgroup_write(leaf, "cgroup.procs", "0", e);
         if (r == 0)

@@ -1,8 +1,9 @@
-/* cgroup.h - where the calling process's own control groups are, and whether limits can be set below.
+/* cgroup.h - where the calling process's own control groups are, and whether limits can be set
+ * below.
  *
- * Groups are only ever made below one's own. With version 1 (and hybrid) each controller has a tree of
- * its own; with version 2 there is one tree, and a group may only hand its controllers on to groups
- * below if it holds no process itself.
+ * Groups are only ever made below one's own. With version 1 (and hybrid) each controller has a tree
+ * of its own; with version 2 there is one tree, and a group may only hand its controllers on to
+ * groups below if it holds no process itself.
  *
  * Not here: making groups (the shim does).
  */
@@ -10,6 +11,7 @@
 #define BASE_CGROUP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -29,8 +31,8 @@ void cgroup_release(struct cgroup_own *own);
 /* cgroup_find() on the texts of /proc/self/cgroup and /proc/self/mountinfo. */
 void cgroup_parse(const char *cgroup, const char *mountinfo, struct cgroup_own *ret);
 
-/* May groups with limits of cpu and memory be made below our own? If not, *ret_why says why, and what
- * to do about it (a static text). Changes nothing. */
+/* May groups with limits of cpu and memory be made below our own? If not, *ret_why says why, and
+ * what to do about it (a static text). Changes nothing. */
 bool cgroup_usable(const char **ret_why);
 
 /* The last part of every "why". */
@@ -39,11 +41,18 @@ bool cgroup_usable(const char **ret_why);
 /* Writes text to a file of a group. */
 int cgroup_write(const char *dir, const char *file, const char *text, struct err *e);
 
+/* SIGKILL for every process in the group; without version 2's cgroup.kill, one after the other. */
+void cgroup_kill(const char *dir);
+
+/* A number from a file of a group: its only content, or what stands after a word ("" = none). -1:
+ * there is none, or it cannot be read. */
+int64_t cgroup_number(const char *dir, const char *file, const char *word);
+
 /* Version 2: what cgroup.subtree_control is told. */
 #define CGROUP_HAND_ON "+memory +cpu"
 
-/* Version 2: the leaf that a supervisor of limited groups sits in. A process inside it has the group
- * above as its own, as far as cgroup_find() is concerned. */
+/* Version 2: the leaf that a supervisor of limited groups sits in. A process inside it has the
+ * group above as its own, as far as cgroup_find() is concerned. */
 #define CGROUP_LEAF "muster.leaf"
 
 /* Version 2: moves the calling process into a leaf of its own group and hands the controllers on.

@@ -2,6 +2,8 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static ns_t now(clockid_t clock)
@@ -12,14 +14,55 @@ static ns_t now(clockid_t clock)
     return (ns_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
+/* A test's fault point: MUSTER_FAULT=clock:FILE, seconds that somebody has set the clock by. */
+static ns_t fault_shift(void)
+{
+    ns_t shift = 0;
+#ifdef MUSTER_FAULTS
+    const char *fault = getenv("MUSTER_FAULT");
+    FILE *f = fault && strncmp(fault, "clock:", 6) == 0 ? fopen(fault + 6, "re") : NULL;
+    char text[32];
+
+    if (f && fgets(text, sizeof(text), f))
+        shift = strtol(text, NULL, 10) * NS_PER_S;
+    if (f)
+        (void)fclose(f);
+#endif
+    return shift;
+}
+
 ns_t clock_real(void)
 {
-    return now(CLOCK_REALTIME);
+    return now(CLOCK_REALTIME) + fault_shift();
 }
 
 ns_t clock_mono(void)
 {
     return now(CLOCK_MONOTONIC);
+}
+
+static ns_t run_base;
+
+ns_t clock_run_base(void)
+{
+    if (run_base == 0)
+        run_base = clock_real() - now(CLOCK_BOOTTIME);
+    return run_base;
+}
+
+void clock_run_set_base(ns_t base)
+{
+    run_base = base;
+}
+
+void clock_run_set_now(ns_t run)
+{
+    run_base = run - now(CLOCK_BOOTTIME);
+}
+
+ns_t clock_run(void)
+{
+    return clock_run_base() + now(CLOCK_BOOTTIME);
 }
 
 /* Times before 1970 do not occur; they are shown as 1970. */

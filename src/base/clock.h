@@ -4,13 +4,22 @@
 
 #include <stdint.h>
 
-typedef int64_t ns_t; /* nanoseconds: since 1970 (real) or since boot (mono) */
+typedef int64_t ns_t; /* nanoseconds: since 1970 (real, run) or since boot (mono) */
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
 
 ns_t clock_real(void);
 ns_t clock_mono(void);
+
+/* The time of a run: looks like real time, but nobody can set it. It is the real time of the first
+ * call, plus what has passed since, sleep included. All that a run compares, adds to or writes down
+ * is in this time; see doc/design/faults.md. The processes of one run share the base, which one of
+ * them makes and hands on. */
+ns_t clock_run(void);
+ns_t clock_run_base(void);
+void clock_run_set_base(ns_t base);
+void clock_run_set_now(ns_t run); /* a base of our own: another machine's run is there now */
 
 /* "2026-11-15T20:00:00.123Z" */
 #define CLOCK_TEXT 32

@@ -1,8 +1,8 @@
 /* err.h - the error a failing function leaves with its caller.
  *
  * Convention of the project: functions return 0 or -errno; those that can say more than the number
- * take a caller's `struct err *` last. The text is complete enough to be shown to a person as it is.
- * On the way up each level may put its context in front with err_wrap(). A NULL err is allowed
+ * take a caller's `struct err *` last. The text is complete enough to be shown to a person as it
+ * is. On the way up each level may put its context in front with err_wrap(). A NULL err is allowed
  * everywhere: the text is then lost, the code is not.
  *
  *     return err_set(e, -ENOENT, "no shim beside %s", path);
@@ -20,7 +20,8 @@ struct err {
     char text[LIMIT_ERR_TEXT];
 };
 
-/* Formats the text, stores the code, returns the code. Too long a text is cut, marked with "...". */
+/* Formats the text, stores the code, returns the code. Too long a text is cut, marked with "...".
+ */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* As err_set() with ": " and strerror(-code) appended. */

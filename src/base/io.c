@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -71,6 +73,39 @@ int io_read_file(int dirfd, const char *path, size_t limit, struct strbuf *sb, s
     return io_read_fd(fd, path, limit, sb, e);
 }
 
+int io_read_regular(int dirfd, const char *path, size_t limit, struct strbuf *sb, struct err *e)
+{
+    auto_close int fd =
+        openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(e, -errno, "cannot open %s", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, -EINVAL, "%s is not a regular file", path);
+    return io_read_fd(fd, path, limit, sb, e);
+}
+
+bool io_read_until(int fd, ns_t deadline, size_t limit, struct strbuf *sb)
+{
+    struct pollfd pfd = {.fd = fd, .events = POLLIN};
+    size_t start = sb->len;
+
+    while (sb->len - start < limit) {
+        ns_t left = deadline - clock_mono();
+        char buf[4096];
+
+        if (left <= 0 || poll(&pfd, 1, (int)(left / NS_PER_MS) + 1) == 0)
+            return false;
+        ssize_t n = read(fd, buf, sizeof(buf));
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+            return true;
+        if (n > 0)
+            strbuf_add(sb, buf, (size_t)n);
+    }
+    return false;
+}
+
 int io_write_atomic(int dirfd, const char *name, const void *data, size_t n, struct err *e)
 {
     auto_free char *temp = xasprintf("%s.%ld.tmp", name, (long)getpid());
@@ -95,13 +130,15 @@ int io_write_atomic(int dirfd, const char *name, const void *data, size_t n, str
 static int make_dir(const char *path, mode_t mode, struct err *e)
 {
     struct stat st;
+    int code;
 
     if (mkdir(path, mode) == 0)
         return 0;
+    code = -errno;
     /* A read-only or forbidden parent is no matter if the directory is there. */
     if (stat(path, &st) == 0)
         return S_ISDIR(st.st_mode) ? 0 : err_set(e, -ENOTDIR, "%s is not a directory", path);
-    return err_sys(e, -errno, "cannot make directory %s", path);
+    return err_sys(e, code, "cannot create directory %s", path);
 }
 
 int io_mkdir_p(const char *path, mode_t mode, struct err *e)
@@ -152,6 +189,8 @@ static int remove_tree(int at, const char *path, int depth, struct err *e)
     if (depth >= LIMIT_TREE_DEPTH)
         return err_set(e, -ELOOP, "directories are nested deeper than %d", LIMIT_TREE_DEPTH);
     fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES && fchmodat(at, path, 0700, 0) == 0) /* its owner may */
+        fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_sys(e, -errno, "cannot open directory %s", path);
     dir = fdopendir(fd);
@@ -172,6 +211,77 @@ static int remove_tree(int at, const char *path, int depth, struct err *e)
 int io_remove_tree(int dirfd, const char *path, struct err *e)
 {
     return remove_tree(dirfd, path, 0, e);
+}
+
+int io_dir_is_empty(int fd, bool *ret)
+{
+    auto_close int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *ent;
+    bool empty = true;
+
+    if (!dir)
+        return -errno;
+    (void)TAKE_FD(copy);
+    while (empty && (ent = readdir(dir)))
+        empty = strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0;
+    closedir(dir);
+    *ret = empty;
+    return 0;
+}
+
+bool io_fill_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        /* inherited like any other stream, so without close-on-exec; the lowest free number is this
+         * one */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    }
+    return true;
+}
+
+int io_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int io_accept(int listen_fd, int *spare)
+{
+    int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int code = fd < 0 ? -errno : 0;
+
+    if (code != -EMFILE && code != -ENFILE)
+        return code < 0 ? code : fd;
+    if (*spare >= 0)
+        (void)close(*spare);
+    fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0)
+        (void)close(fd);
+    *spare = io_spare();
+    return code;
+}
+
+int io_need_descriptors(int n, struct err *e)
+{
+    auto_free int *fds = xcalloc((size_t)n, sizeof(*fds));
+    struct rlimit limit = {0};
+    int got = 0, code = 0;
+
+    while (got < n && (fds[got] = io_spare()) >= 0)
+        got++;
+    if (got < n)
+        code = -errno;
+    for (int i = 0; i < got; i++)
+        (void)close(fds[i]);
+    if (code == 0)
+        return 0;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return err_set(
+        e, code, "only %d more files can be opened, at least %d are required: %s", got, n,
+        code == -ENFILE        ? "the machine has too many open files"
+        : limit.rlim_cur < 256 ? "raise the limit of open files (ulimit -n)"
+                               : "close files that were inherited, or raise the limit (ulimit -n)");
 }
 
 int io_set_nonblock(int fd)

@@ -1,7 +1,7 @@
-/* limits.h - every limit of the project, in one place, so that an error can name it.
+/* limits.h - every limit of the project.
  *
- * Anything that grows with input (a buffer, a depth, a count, a queue) has its bound here. A bound
- * that is hit is always an error that says which limit it was and what its value is.
+ * Everything that grows with input (buffers, depths, counts, queues) has a limit here. Exceeding it
+ * is an error that names the limit and its value.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -13,13 +13,15 @@
 #define LIMIT_ENV 4096                      /* environment variables of a container */
 #define LIMIT_VOLUMES 256                   /* volumes of a pod; mounts of a container; items */
 #define LIMIT_INIT 64                       /* init containers of a pod */
-#define LIMIT_CONTAINERS 64                 /* of a pod that are compared with each other */
+#define LIMIT_CONTAINERS 64                 /* of a pod that are checked for duplicates */
 #define LIMIT_CONTAINER_PORTS 256           /* of a pod, or a role, likewise */
 #define LIMIT_ANCHORS 1024                  /* anchors in one document */
 #define LIMIT_DOCUMENTS 64                  /* documents in one file */
 #define LIMIT_SETS 64                       /* --set options: each copies the document */
 #define LIMIT_SET_STEPS 64                  /* keys and indexes of one of them */
 #define LIMIT_MAPS 64                       /* --map options */
+#define DEFAULT_GRACE_MS 10000              /* between SIGTERM and SIGKILL */
+#define LIMIT_PREFACE 3                     /* warnings that run shows before the output */
 #define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
 #define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
 #define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */
@@ -29,53 +31,81 @@
 #define LIMIT_COMMANDS_BYTES (8 << 20)      /* texts rendered for one job, all roles */
 #define LIMIT_PORTS 65536                   /* port numbers of one job */
 #define LIMIT_FRAME_BYTES (8 * 1024 * 1024) /* one message between muster and its shim */
-#define LIMIT_LINK_QUEUE_BYTES (16 * 1024 * 1024) /* not yet read by muster; then agents wait */
-#define LIMIT_PACKET_BYTES (256 * 1024)           /* one message of an agent or a rank wrapper */
-#define LIMIT_LAUNCHES 65536                      /* calls of mpirun told apart in one job */
-#define LIMIT_LAUNCH_ID 255                       /* bytes of what tells them apart */
-#define LIMIT_AGENT_CLIENTS 16384    /* connections of agents and rank wrappers to one shim */
-#define LIMIT_DESCRIPTORS_AHEAD 4000 /* what the shim makes room for at its start */
-#define LIMIT_KILL_WAIT_MS 5000      /* after SIGKILL: how long an end may take to be seen */
-#define LIMIT_SWEEPS 1000            /* looks at all processes until none of a run is found */
-#define LIMIT_ANCESTORS 256          /* parents of a process that are looked at */
+#define LIMIT_KUBE_ANSWER_BYTES (32 << 20)  /* one answer of a Kubernetes API server */
+#define LIMIT_LINK_QUEUE_BYTES                                                                     \
+    (16 * 1024 * 1024)                  /* not yet read by muster; beyond it agents wait */
+#define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */
+#define LIMIT_LIBRARIES 64              /* of a program that are looked at for an MPI */
+#define LIMIT_LIBRARY_DEPTH 3           /* libraries of libraries */
+#define LIMIT_LAUNCHES 65536            /* distinct calls of mpirun in one job */
+#define LIMIT_LAUNCH_ID 255             /* bytes of the identifier of a launch */
+#define LIMIT_AGENT_CLIENTS 16384       /* connections of agents and rank wrappers to one shim */
+#define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
+#define LIMIT_DESCRIPTORS_AHEAD 4000    /* number that the shim reserves at its start */
+#define LIMIT_KILL_WAIT_MS 5000         /* time after SIGKILL until the end is noticed */
+#define LIMIT_SHIM_ANSWER_MS 3000       /* for urgent replies of the shim; less than KILL_WAIT */
+#define LIMIT_SHIM_END_MS 600000 /* for the shim to end everything, including a large --overlay */
+#define LIMIT_ANCESTORS 256      /* parents of a process that are checked */
 #define LIMIT_NETWORK_REPLICAS 1023  /* level `network`: ports of the kernel's bridge */
-#define LIMIT_NEIGHBOURS 256         /* up to so many of them know each other from the start */
+#define LIMIT_NEIGHBOURS 256         /* replicas with neighbour entries from the start */
 #define LIMIT_LINE_BYTES (64 * 1024) /* a live line; longer ones are shown in pieces */
 #define LIMIT_LIVE_BYTES                                                                           \
-    (1024 * 1024)                /* live output waiting for a slow terminal; logs wait on disk */
+    (1024 * 1024)                 /* live output waiting for a slow terminal; logs wait on disk */
+#define LIMIT_DRAIN_MS 10000      /* for the last output of a job to be read; whole seconds */
+#define LIMIT_LIVE_ROWS 16        /* progress bars drawn at the bottom of a terminal */
+#define LIMIT_PREFIX_COLUMNS 40   /* to which prefixes are aligned on a terminal */
+#define LIMIT_NOTES_WAITING 64    /* notes queued for an unread stderr */
+#define LIMIT_GAPS_NAMED 4        /* incomplete logs in the verdict; the rest is counted */
+#define LIMIT_MARKS (1024 * 1024) /* marks of logs read ahead of the logs themselves */
+#define LIMIT_MARK_TIMES (16 * 1024 * 1024) /* the same with --timestamps */
+#define LIMIT_UNLOGGED_BYTES                                                                       \
+    (8 * 1024 * 1024)            /* output that could not be logged, queued for display */
 #define LIMIT_CONTROL_CLIENTS 64 /* connections to a run's control socket at once */
-#define LIMIT_CONTROL_ANSWER                                                                       \
-    (64 * 1024 * 1024)                        /* one answer of it; a request: LIMIT_PACKET_BYTES */
-#define LIMIT_REPORT_BYTES (64 * 1024 * 1024) /* a report or journal that is read back */
-#define LIMIT_TAIL_LINES 20                   /* lines of a log in a verdict */
-#define LIMIT_TAIL_BYTES (16 * 1024)          /* bytes read back for those lines */
-#define LIMIT_OTHER_LOGS 1024                 /* logs looked into for who began it */
-#define LIMIT_TREE_DEPTH 256      /* directories within each other when removing a tree */
-#define LIMIT_RUNS_KEPT 50        /* run directories kept */
-#define LIMIT_LOOK_PROCESSES 1024 /* of a job that hangs, in its report; threads, sockets of each */
-#define LIMIT_LOOK_THREADS 64
-#define LIMIT_LOOK_SOCKETS 128
-#define LIMIT_STACK_BYTES (256 * 1024) /* what a debugger may say of one process */
-#define LIMIT_STACK_MS 5000            /* how long it may take for one process */
-#define LIMIT_STACKS_MS 10000          /* and for all of them: the job is stopped only then */
-#define LIMIT_PY_FRAMES 64             /* of a Python thread; of a text, characters */
+#define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */
+#define LIMIT_PLAN_BYTES (4 * 1024 * 1024)      /* plan.json: beyond it, no more environments */
+#define LIMIT_REPORT_BYTES (64 * 1024 * 1024)   /* a report or journal that is read back */
+#define LIMIT_GROUP_TEXT 160             /* last bytes of a control group's path in a verdict */
+#define LIMIT_COUNTERS_BYTES (64 * 1024) /* of a file of the kernel's counters */
+#define LIMIT_TAIL_LINES 20              /* lines of a log in a verdict */
+#define LIMIT_TAIL_BYTES (16 * 1024)     /* bytes read back for those lines */
+#define LIMIT_OTHER_LOGS 1024            /* logs searched for the first failure */
+#define LIMIT_TREE_DEPTH 256             /* directories within each other when removing a tree */
+#define LIMIT_RUNS_KEPT 50     /* run directories without outputs that are kept by default */
+#define LIMIT_RUNS_SHOWN 20    /* newest runs in `list`; --all shows the rest */
+#define LIMIT_OUTPUTS 64       /* entries of a run directory that are named as outputs */
+#define LIMIT_ASK_LIST_MS 1000 /* for a run to reply to `list` */
+#define LIMIT_ASK_MS 3000      /* for other verbs */
+#define LIMIT_COMMAND_BYTES (4 * 1024 * 1024) /* the recorded command line of a run */
+#define LIMIT_SNAPSHOT_PROCESSES 1024 /* in a hang report; threads and sockets per process */
+#define LIMIT_SNAPSHOT_THREADS 64
+#define LIMIT_SNAPSHOT_SOCKETS 128
+#define LIMIT_STACK_BYTES (256 * 1024) /* output of a debugger for one process */
+#define LIMIT_STACK_MS 5000            /* time of a debugger for one process */
+#define LIMIT_STACKS_MS 10000          /* for all processes, before the job is stopped */
+#define LIMIT_PY_FRAMES 64 /* frames of a Python thread; below: characters of a string */
 #define LIMIT_PY_TEXT 1024
-#define LIMIT_PY_LINES (64 * 1024)      /* bytes of a function's table of lines */
-#define LIMIT_PY_MAPS (4 * 1024 * 1024) /* what a process has mapped, as text */
-#define LIMIT_PY_SOURCE (1024 * 1024)   /* a script that is looked into for a line */
-#define LIMIT_HANG_PLACES 4             /* where ranks are, in the verdict; the rest is counted */
-#define LIMIT_HANG_EDGES 3              /* who waits for whom in the verdict; the rest is counted */
-#define LIMIT_RESTARTS 3   /* of each process, where a file asks for restarts and names no number */
-#define LIMIT_ATTEMPTS 100 /* attempts of a job that are kept; then the first and the last */
+#define LIMIT_PY_LINES (64 * 1024)       /* bytes of a function's line table */
+#define LIMIT_PY_MAPS (4 * 1024 * 1024)  /* text of /proc/PID/maps */
+#define LIMIT_PY_SOURCE (1024 * 1024)    /* a script that is read for a source line */
+#define LIMIT_LAST_RANKS_MS 300          /* between the end of an mpirun and that of its ranks */
+#define LIMIT_INSPECTION_S 60            /* time for a whole hang report */
+#define LIMIT_INSPECTION_BYTES (1 << 20) /* size of a hang report */
+#define LIMIT_HANG_PLACES 4 /* locations of ranks in the verdict; the rest is counted */
+#define LIMIT_HANG_ROWS 16  /* of the table below the verdict; the rest is counted */
+#define LIMIT_HANG_EDGES 3  /* pairs of waiting ranks in the verdict; the rest is counted */
+#define LIMIT_RESTARTS 3    /* per process, if the file sets restarts without a limit */
+#define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 
-#define LIMIT_SYNTAX_FAULTS 20          /* faults told of one JSON text; then it is left */
-#define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap: exec takes no more */
+#define LIMIT_SYNTAX_FAULTS 20          /* errors reported per JSON text */
+#define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap; the limit of exec */
 #define LIMIT_SECRET_KEYS 4096          /* of one Secret or ConfigMap */
-#define LIMIT_VOLUME_FILE_BYTES (1024 * 1024) /* a key of one of them that becomes a file */
+#define LIMIT_VOLUME_FILE_BYTES (1024 * 1024) /* a key of a Secret or ConfigMap as a file */
 #define LIMIT_VOLUME_BYTES (4 * 1024 * 1024)  /* all files of a job's volumes */
 #define LIMIT_MOUNTS 4096                     /* mounts of a job's roles and init commands */
-#define LIMIT_COVER_ENTRIES 1024              /* of a directory that gets a stand-in */
+#define LIMIT_SHADOW_ENTRIES 1024             /* entries of a directory that gets a substitute */
 #define LIMIT_VOLUME_OPTIONS 256              /* --volume */
+#define LIMIT_MODULE_MS 5000                  /* for Python to check whether a module exists */
+#define LIMIT_OVERLAY_BYTES (4LL << 30)       /* the layer of --overlay in memory */
 
 #endif

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* The one of words (n pointers, some may be NULL) that is near enough to word to be meant, or NULL.
- * Letter case, '-' and '_' count little; a swap of neighbours counts one. If none is near, the only one
- * that begins or ends with the word, or the word with it. */
+ * Letter case, '-' and '_' count little; a swap of neighbours counts one. If none is near, the only
+ * one that begins or ends with the word, or the word with it. */
 const char *nearest_word(const char *word, const char *const *words, size_t n);
 
 #endif

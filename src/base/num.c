@@ -201,6 +201,18 @@ int duration_ms(const char *text, int64_t *ret)
     return 0;
 }
 
+int duration_option_ms(const char *text, int64_t *ret)
+{
+    int64_t seconds;
+
+    if (num_i64(text, &seconds) < 0 || seconds < 0)
+        return duration_ms(text, ret);
+    if (__builtin_mul_overflow(seconds, INT64_C(1000), &seconds))
+        return -ERANGE;
+    *ret = seconds;
+    return 0;
+}
+
 const char *duration_text(int64_t ms, char out[DURATION_TEXT])
 {
     long long s = (ms + 500) / 1000;
@@ -214,6 +226,16 @@ const char *duration_text(int64_t ms, char out[DURATION_TEXT])
         snprintf(out, DURATION_TEXT, "%lld min %lld s", s / 60, s % 60);
     else
         snprintf(out, DURATION_TEXT, "%lld h %lld min", s / 3600, s / 60 % 60);
+    return out;
+}
+
+const char *age_text(int64_t ms, char out[DURATION_TEXT])
+{
+    const int64_t day = INT64_C(24) * 3600 * 1000;
+
+    if (ms < 2 * day)
+        return duration_text(ms, out);
+    snprintf(out, DURATION_TEXT, "%lld d", (long long)(ms / day));
     return out;
 }
 

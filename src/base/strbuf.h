@@ -37,8 +37,8 @@ void strbuf_consume(struct strbuf *sb, size_t n); /* drops n bytes at the front 
 /* The string as heap memory of the caller's; sb is empty afterwards. */
 char *strbuf_detach(struct strbuf *sb);
 
-/* Adds text from outside with control characters, DEL, C1 and invalid UTF-8 written as \n, \t, \x1b …
- * so that it cannot act on a terminal. */
+/* Adds text from outside with control characters, DEL, C1 and invalid UTF-8 written as \n, \t, \x1b
+ * … so that it cannot act on a terminal. */
 void strbuf_add_escaped(struct strbuf *sb, const char *s, size_t n);
 
 /* Adds s quoted for a POSIX shell if it needs quotes. */

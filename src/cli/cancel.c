@@ -1,7 +1,7 @@
 /* cancel.c - `muster cancel`: stops a job that runs, as SIGTERM to its muster would. */
 #include "cli/diagnose.h"
 #include "cli/target.h"
-#include "run/ask.h"
+#include "client/ask.h"
 
 struct options {
     bool now;
@@ -27,19 +27,17 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
 }
 
 static const struct opt opts[] = {
-    {"now", 0, OPT_FLAG, offsetof(struct options, now), .help = "without the grace period"},
+    {"now", 0, OPT_FLAG, offsetof(struct options, now), .help = "skip the grace period"},
     OPT_END,
 };
 
 const struct verb verb_cancel = {
     .name = "cancel",
     .synopsis = "[--now] [ID]",
-    .summary = "stop a job that runs",
-    .about =
-        "Every process gets SIGTERM and, after the grace period, SIGKILL; a second cancel does "
-        "not wait for that. Returns as soon as the run knows; muster wait waits for its end. The "
-        "run's exit code is 143.\n"
-        "\n" TARGET_ABOUT,
+    .summary = "stop a running job",
+    .about = "Sends SIGTERM to every process and, after the grace period, SIGKILL; a second cancel "
+             "sends SIGKILL at once. Returns as soon as the run has the request; use muster wait "
+             "to wait for its end. The exit code of the run is 143.\n\n" TARGET_ABOUT,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_cancel,

@@ -1,4 +1,5 @@
-/* convert.c - `muster convert`: a job file written anew for another system, with the losses told. */
+/* convert.c - `muster convert`: a job file written anew for another system, with the losses told.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
 #include "cli/tell.h"
-#include "dialect/beside.h"
-#include "dialect/convert.h"
+#include "dialect/config_objects.h"
+#include "dialect/convert/convert.h"
 #include "doc/yaml_write.h"
 
 struct options {
@@ -66,7 +67,7 @@ static int convert_job(struct convert *x, struct arena *a, const struct job_spec
     struct err e;
 
     if (job_adjust(a, &x->o->job, source, &c.spec, &changes, &e) < 0) {
-        fprintf(stderr, "muster convert: %s: %s\n", x->jf->path, e.text);
+        complain("convert", "%s: %s", x->jf->path, e.text);
         return EXIT_USAGE;
     }
     tell_changes(&changes);
@@ -86,15 +87,15 @@ static void keep_document(struct convert *x, struct arena *a, const struct node 
 {
     const struct node *kind = node_get(root, "kind");
 
-    if (beside_is_secret(root)) {
+    if (config_objects_is_secret(root)) {
         tell_loss(x, "documents.Secret",
-                  "its values are not written anew: keep it in a file of its own");
+                  "its values are not converted; keep it in a separate file");
         return;
     }
 
     bool values = kind && kind->type == NODE_STRING && strcmp(kind->text, "ConfigMap") == 0;
 
-    if (node_get(root, "apiVersion") && (values || strcmp(x->to->id, "muster-v1") != 0)) {
+    if (node_get(root, "apiVersion") && (values || x->to->platform != PLATFORM_MUSTER)) {
         begin_document(x);
         yaml_write(&x->text, root);
     } else {
@@ -132,16 +133,17 @@ static int write_out(const struct convert *x)
     struct err e;
 
     if (x->o->strict && x->n_losses) {
-        fprintf(stderr,
-                "muster convert: %s: something would be lost: nothing is written (--strict)\n",
-                x->jf->path);
+        fprintf(
+            stderr,
+            "muster convert: %s: the conversion is not lossless; nothing was written (--strict)\n",
+            x->jf->path);
         return EXIT_FAILED;
     }
     if (may_have_comments(&x->jf->doc))
-        fputs("note: comments of the file are not carried over\n", stderr);
+        fputs("note: comments of the file are not preserved\n", stderr);
     if (tell_write_file(x->o->out ? x->o->out : "-", x->text.buf, x->text.len, &e) == 0)
         return EXIT_FINE;
-    fprintf(stderr, "muster convert: %s\n", e.text);
+    complain("convert", "%s", e.text);
     return EXIT_FAILED;
 }
 
@@ -155,7 +157,7 @@ static int convert_file(const struct options *o, const struct target *to, const 
     int r = EXIT_USAGE;
 
     if (job_file_read(a, path, &opts, &jf, &e) < 0) {
-        fprintf(stderr, "muster convert: %s\n", e.text);
+        complain("convert", "%s", e.text);
         return EXIT_USAGE;
     }
     x.jf = &jf;
@@ -185,13 +187,13 @@ static int run_convert(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, &o, argc, argv, &files) < 0)
         return verb->usage_exit;
     if (files.n != 1 || files.rest)
-        return usage_error(verb, "wants one job file");
+        return usage_error(verb, "exactly one job file is required");
     if (!o.to)
-        return usage_error(verb, "to what? --to mpijob, pytorchjob, tfjob, t9k or muster");
+        return usage_error(verb, "--to is required: mpijob, pytorchjob, tfjob, t9k or muster");
     to = convert_target(o.to);
     if (!to)
-        return usage_error(verb, "--to %s: it must be mpijob, pytorchjob, tfjob, t9k or muster",
-                           o.to);
+        return usage_error(
+            verb, "--to must be mpijob, pytorchjob, tfjob, t9k or muster, not \"%s\"", o.to);
     r = job_options_check(verb, &o.job);
     return r ? r : convert_file(&o, to, files.v[0]);
 }
@@ -200,20 +202,22 @@ static int run_convert(const struct verb *verb, int argc, char **argv)
 
 static const struct opt opts[] = {
     {"to", 0, OPT_STRING, offsetof(struct options, to), "KIND",
-     .help = "mpijob, pytorchjob, tfjob, t9k or muster; or a dialect's id"},
+     .help = "target: mpijob, pytorchjob, tfjob, t9k or muster"},
     {"out", 'O', OPT_STRING, offsetof(struct options, out), "FILE",
-     .help = "write there instead of to stdout"},
+     .help = "write to FILE instead of stdout"},
     {"strict", 0, OPT_FLAG, offsetof(struct options, strict),
      .help = "write nothing and fail if anything would be lost"},
-    {"scale", 0, OPT_STRINGS, JOB(scale), "ROLE=N", .help = "another number of replicas"},
-    {"nproc", 0, OPT_STRINGS, JOB(nproc), "ROLE=N", .help = "another number of processes in each"},
-    {"fit", 0, OPT_FLAG, JOB(fit), .help = "as many processes as this machine has cores"},
-    {"entrypoint", 0, OPT_STRINGS, JOB(entrypoint), "[ROLE=]CMD", .help = "the command of a role"},
+    {"scale", 0, OPT_STRINGS, JOB(scale), "ROLE=N", .help = "set the number of replicas of a role"},
+    {"nproc", 0, OPT_STRINGS, JOB(nproc), "ROLE=N",
+     .help = "set the number of processes per replica of a role"},
+    {"fit", 0, OPT_FLAG, JOB(fit), .help = "shrink the job until it fits this machine"},
+    {"entrypoint", 0, OPT_STRINGS, JOB(entrypoint), "[ROLE=]CMD",
+     .help = "set the command of a role"},
     {"image", 0, OPT_STRINGS, JOB(put_images), "[ROLE=]NAME",
-     .help = "the image of a role, or of all that have none"},
-    {"workdir", 0, OPT_STRING, JOB(workdir), "DIR", .help = "the working directory of all roles"},
-    {"map", 0, OPT_STRINGS, JOB(map), "PATH=DIR",
-     .help = "another path wherever the job names PATH"},
+     .help = "set the image of a role, or of all roles without one"},
+    {"workdir", 0, OPT_STRING, JOB(workdir), "DIR",
+     .help = "set the working directory of all roles"},
+    {"map", 0, OPT_STRINGS, JOB(map), "PATH=DIR", .help = "replace PATH wherever the job uses it"},
     OPT_END,
 };
 
@@ -222,14 +226,11 @@ static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_
 const struct verb verb_convert = {
     .name = "convert",
     .synopsis = "[OPTION…] --to KIND FILE",
-    .summary = "write a job file anew for another system",
-    .about = "Writes the job as YAML to stdout. What the other system has no place for is told on "
-             "stderr,\n"
-             "one line each: \"lost: PATH: what\". Comments of the file are not carried over.\n"
-             "\n"
-             "Exit status: 0 written, 1 if the job has no meaning there or --strict forbids it, 2 "
-             "for a\n"
-             "bad file.",
+    .summary = "convert a job file for another platform",
+    .about = "Writes the job as YAML to stdout. What the target cannot express is reported on "
+             "stderr,\none line each: \"lost: PATH: what\". Comments of the file are not "
+             "preserved.\n\nExit status: 0 written, 1 if the target cannot express the job or "
+             "--strict refuses it, 2 for a\nbad file.",
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

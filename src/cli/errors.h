@@ -1,4 +1,5 @@
-/* errors.h - what is to be said of each diagnostic. The table is made from doc/errors.md by tools/errors. */
+/* errors.h - what is to be said of each diagnostic. The table is made from doc/errors.md by
+ * tools/errors. */
 #ifndef CLI_ERRORS_H
 #define CLI_ERRORS_H
 

@@ -29,7 +29,7 @@ static int run_events(const struct verb *verb, int argc, char **argv)
     if (code != 0)
         return code;
     auto_close int fd = runs_open(&run, false, &ended, &e);
-    if (fd < 0 || io_read_file(fd, JOURNAL_NAME, LIMIT_REPORT_BYTES, &text, &e) < 0)
+    if (fd < 0 || journal_text(fd, &text, &e) < 0)
         return target_failed(&run, &e);
     if (strcmp(o.output, "json") == 0) {
         (void)fwrite(text.buf, 1, text.len, stdout);
@@ -45,17 +45,16 @@ static const char *const outputs[] = {"human", "json", NULL};
 
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "for people (default), or the journal: one JSON object per line"},
+     .help = "human (default), or json: the journal, one JSON object per line"},
     OPT_END,
 };
 
 const struct verb verb_events = {
     .name = "events",
     .synopsis = "[-o human|json] [ID]",
-    .summary = "show everything that happened to a job",
-    .about = "One line per event and decision: local time, what, to whom. Works on runs that have "
-             "ended too.\n"
-             "\n" TARGET_ABOUT,
+    .summary = "show the events of a job",
+    .about = "Prints one line per event and decision with the local time, also for runs that have "
+             "ended.\n\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_events,

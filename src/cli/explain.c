@@ -11,25 +11,24 @@
 #include "cli/diagnose.h"
 #include "cli/explain.h"
 #include "cli/job_options.h"
+#include "cli/place.h"
+#include "cli/settings.h"
+#include "cli/stale_findings.h"
 #include "dialect/dialect.h"
-#include "engine/local/facts.h"
-#include "engine/local/images.h"
-#include "engine/local/isolate.h"
-#include "engine/local/ports.h"
-#include "engine/local/secrets.h"
-#include "engine/local/volumes.h"
+#include "engine/engine.h"
 #include "plan/plan.h"
-#include "run/rundir.h"
+#include "rundir/rundir.h"
 
 struct explain_opts {
     const char *output;
     bool env;
-    const char *isolate;
+    const char *isolate, *on;
     struct job_options job;
 };
 
 struct explain {
     struct explain_opts opts;
+    const struct engine_class *engine;
     struct rundir where; /* would be */
     struct json *json;   /* NULL: a page on stdout */
 };
@@ -38,43 +37,31 @@ struct explain {
 static int explain_job(const struct explain *x, struct arena *a, const struct job_spec *spec,
                        const struct explained *told, struct err *e)
 {
-    struct facts *facts = ARENA_NEW(a, struct facts);
-    const struct plan *plan;
-    const struct job_options *o = &x->opts.job;
-    auto_strvec struct strvec missing = STRVEC_INIT;
-    int r = images_map(a, spec, (const char *const *)o->images.v, &facts->images, e);
+    CLEANUP(survey_release) struct survey s = SURVEY_INIT;
+    struct survey_request rq = job_survey(&x->opts.job, spec, SURVEY_SHOW);
+    const struct plan *plan = NULL;
 
+    rq.isolate = x->opts.isolate;
+    rq.run_id = x->where.run_id;
+    rq.run_dir = x->where.path;
+    rq.scratch_dir = x->where.scratch;
+    int r = x->engine->survey(a, &rq, &s, e);
+    for (size_t i = 0; i < s.warnings.n; i++)
+        complain("explain", "warning: %s", s.warnings.v[i]);
+    if (r == 0)
+        r = x->engine->plan(a, spec, &s, &plan, e);
     if (r < 0)
         return r;
-    r = facts_collect(a, spec, x->where.run_id, x->where.path, x->where.scratch, facts, e);
-
-    if (r < 0)
-        return r;
-    job_facts(o, facts);
-    facts_ask_mpi_version(a, facts);
-    r = secrets_collect(a, spec, o->secrets, o->configmaps, &facts->secrets, &facts->n_secrets,
-                        &missing, e);
-    if (r < 0)
-        return r;
-    /* Without a directory, that values are missing is among the plan's notes. */
-    for (size_t i = 0; i < missing.n && (o->secrets || o->configmaps); i++)
-        fprintf(stderr, "muster explain: warning: %s\n", missing.v[i]);
-    r = isolation_choose(a, x->opts.isolate, facts, e);
-    if (r < 0)
-        return r;
-    r = volumes_resolve(a, spec, (const char *const *)o->volumes_abs.v, o->secrets, o->configmaps,
-                        true, facts, e);
-    if (r < 0)
-        return r;
-    if (ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e) < 0)
-        fprintf(stderr, "muster explain: warning: run would refuse: %s\n", e->text);
-    r = plan_build(a, spec, facts, &plan, e);
-    if (r < 0)
-        return r;
-    if (x->json)
+    if (x->json) {
         explain_json(x->json, a, plan, told);
-    else
+    } else if (!strcmp(x->opts.output, "yaml")) {
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+
+        x->engine->manifests(a, plan, &text);
+        fputs(text.buf, stdout);
+    } else {
         explain_page(stdout, a, plan, told, x->opts.env);
+    }
     return 0;
 }
 
@@ -89,7 +76,7 @@ static int explain_file(const struct explain *x, const char *path)
     const struct read_options opts = job_read_options(&x->opts.job);
 
     if (job_file_read(a, path, &opts, &jf, &e) < 0) {
-        fprintf(stderr, "muster explain: %s\n", e.text);
+        complain("explain", "%s", e.text);
         return EXIT_USAGE;
     }
     if (jf.verdict != VERDICT_ACCEPT) {
@@ -105,10 +92,12 @@ static int explain_file(const struct explain *x, const char *path)
 
         if (job_adjust(a, &x->opts.job, jf.jobs[i], &spec, &changes, &e) < 0)
             exit_code = EXIT_USAGE;
-        else if (explain_job(x, a, spec, &told, &e) < 0)
+        else
+            drop_stale_findings(&jf.diags, &x->opts.job, &changes);
+        if (!exit_code && explain_job(x, a, spec, &told, &e) < 0)
             exit_code = EXIT_FAILED;
         if (exit_code)
-            fprintf(stderr, "muster explain: %s: %s\n", path, e.text);
+            complain("explain", "%s: %s", path, e.text);
     }
     job_file_release(&jf);
     return exit_code;
@@ -151,18 +140,31 @@ static int explain_files_json(const struct explain *x, const struct operands *op
 static int run(const struct verb *verb, int argc, char **argv)
 {
     struct explain x = {.opts = {.output = "human", .isolate = "auto", .job = JOB_OPTIONS_INIT},
+                        .engine = &engine_local,
                         .where = RUNDIR_INIT};
+    auto_arena struct arena *a = arena_new();
+    struct settings settings;
     struct operands ops;
     struct err e;
 
     int exit_code = opts_parse(verb, &x.opts, argc, argv, &ops) < 0 ? verb->usage_exit : 0;
 
     if (!exit_code && (ops.n == 0 || ops.rest))
-        exit_code = usage_error(verb, "wants job files");
+        exit_code = usage_error(verb, "at least one FILE is required");
     if (!exit_code)
         exit_code = job_options_check(verb, &x.opts.job);
+    if (!exit_code && settings_read(a, &settings) < 0)
+        exit_code = EXIT_FAILED;
+    if (!exit_code && place_engine(x.opts.on ? x.opts.on : settings.on, &x.engine, &e) < 0) {
+        complain("explain", "%s", e.text);
+        exit_code = EXIT_FAILED;
+    }
+    if (!exit_code && !strcmp(x.opts.output, "yaml") && !x.engine->manifests)
+        exit_code = usage_error(verb, "-o yaml requires --on kubernetes");
+    if (!exit_code && x.engine->has_images)
+        job_put_images(&x.opts.job);
     if (!exit_code && rundir_name("RUN_ID", NULL, &x.where, &e) < 0) {
-        fprintf(stderr, "muster explain: %s\n", e.text);
+        complain("explain", "%s", e.text);
         exit_code = EXIT_FAILED;
     }
     if (!exit_code) {
@@ -179,16 +181,18 @@ static int run(const struct verb *verb, int argc, char **argv)
     return exit_code;
 }
 
-static const char *const outputs[] = {"human", "json", NULL};
+static const char *const outputs[] = {"human", "json", "yaml", NULL};
 static const char *const isolation_levels[] = {"auto", "names", "network", "none", NULL};
 
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct explain_opts, output), .choices = outputs,
-     .help = "a page for people, or JSON"},
+     .help = "print a page for people, JSON, or with --on kubernetes the objects"},
     {"env", 0, OPT_FLAG, offsetof(struct explain_opts, env),
-     .help = "every process's whole environment"},
+     .help = "show every process with its whole environment"},
+    {"on", 0, OPT_CHOICE, offsetof(struct explain_opts, on), .choices = engine_names,
+     .help = "choose where it would run (default: local, or `on` of the configuration)"},
     {"isolate", 0, OPT_CHOICE, offsetof(struct explain_opts, isolate), .choices = isolation_levels,
-     .help = "how replicas would be kept apart"},
+     .help = "set how replicas would be isolated from each other"},
     OPT_END,
 };
 
@@ -202,10 +206,11 @@ const struct verb verb_explain = {
     .name = "explain",
     .synopsis = "[OPTION…] FILE…",
     .summary = "show what running a job file would do",
-    .about =
-        "Shows roles, hosts and addresses, the command of each process, the variables Muster\n"
-        "adds with the reason of each, and what of the file is not used here and why. Nothing\n"
-        "is started. RUN_ID stands for the identifier that a run would get.",
+    .about = "Shows which parts of the file have no effect on this machine and why, then roles, "
+             "hosts and\n"
+             "addresses, and the command of each process; with --env, its environment with the\n"
+             "origin of each variable. Nothing is started. RUN_ID is a placeholder for the\n"
+             "identifier of the run.",
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

@@ -14,6 +14,7 @@ struct explained {
     const char *path;              /* of the file; NULL: there is none */
     const struct diags *ds;        /* found in the file, or NULL */
     const struct changes *changes; /* made by options */
+    size_t env_limit; /* explain_json: of a longer text, processes have no environment; 0: all */
 };
 
 /* Both: secrets are masked. */
@@ -21,5 +22,8 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan,
                   const struct explained *x);
 void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct explained *x,
                   bool env);
+
+/* The page's last part: nothing if there is nothing to say. */
+void explain_notes(FILE *out, const struct plan *plan, const struct explained *x);
 
 #endif

@@ -74,7 +74,8 @@ static void write_roles(struct json *j, const struct plan *plan)
     json_key(j, "roles");
     json_array(j);
     for (size_t i = 0; i < spec->n_roles; i++) {
-        const struct mount_table *tables = plan->facts->mounts ? plan->facts->mounts[i] : NULL;
+        const struct mount_table *tables =
+            plan->facts->site.mounts ? plan->facts->site.mounts[i] : NULL;
 
         if (spec->roles[i].implied) /* what it runs is among the processes */
             continue;
@@ -117,13 +118,14 @@ static void write_rank(struct json *j, const struct process *p)
 }
 
 /* An arena of its own: some environments grow with the number of replicas. */
-static void write_process(struct json *j, const struct plan *plan, const struct process *p)
+static void write_process(struct json *j, const struct plan *plan, const struct process *p,
+                          bool with_env)
 {
     auto_arena struct arena *a = arena_new();
     const struct replica *rp = &plan->replicas[p->replica];
-    const struct env_value *env;
+    const struct env_value *env = NULL;
     struct start start = PLAN_START(plan);
-    size_t n_env = plan_env(a, plan, p->id, start, true, &env);
+    size_t n_env = with_env ? plan_env(a, plan, p->id, start, true, &env) : 0;
 
     json_object(j);
     json_kv_str(j, "replica", rp->name);
@@ -150,7 +152,7 @@ static void write_note(struct json *j, enum severity severity, const char *messa
 }
 
 static void write_notes(struct json *j, struct arena *a, const struct plan *plan,
-                        const struct explained *x)
+                        const struct explained *x, uint32_t left_out)
 {
     const struct diags *ds = x->ds;
 
@@ -164,6 +166,12 @@ static void write_notes(struct json *j, struct arena *a, const struct plan *plan
         write_note(j, x->changes->v[i].severity, x->changes->v[i].text);
     for (size_t i = 0; i < plan->n_notes; i++)
         write_note(j, plan->notes[i].severity, plan->notes[i].message);
+    if (left_out > 0)
+        write_note(j, SEV_NOTE,
+                   arena_printf(a,
+                                "the environments of the last %u processes are left out; see "
+                                "`muster explain -o json`",
+                                left_out));
     json_end(j);
 }
 
@@ -174,13 +182,18 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan,
     json_kv_str(j, "name", plan->spec->name);
     json_kv_str(j, "dialect", plan->spec->dialect);
     json_kv_str(j, "framework", framework_name(plan->spec->framework));
-    json_kv_str(j, "isolation", plan->facts->isolation);
+    json_kv_str(j, "isolation", plan->facts->site.isolation);
     write_roles(j, plan);
     json_key(j, "processes");
     json_array(j);
-    for (uint32_t i = 0; i < plan->n_processes; i++)
-        write_process(j, plan, &plan->processes[i]);
+    uint32_t left_out = 0;
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        bool with_env = x->env_limit == 0 || j->out->len < x->env_limit;
+
+        write_process(j, plan, &plan->processes[i], with_env);
+        left_out += !with_env;
+    }
     json_end(j);
-    write_notes(j, a, plan, x);
+    write_notes(j, a, plan, x, left_out);
     json_end(j);
 }

@@ -20,7 +20,8 @@ static void show_head(FILE *out, const struct plan *plan, const char *path)
 
     put_escaped(out, spec->name);
     fprintf(out, ": %s%s%s, framework %s, isolation %s\n", spec->dialect, spec->form ? " " : "",
-            spec->form ? spec->form : "", framework_name(spec->framework), plan->facts->isolation);
+            spec->form ? spec->form : "", framework_name(spec->framework),
+            plan->facts->site.isolation);
     fputs("from ", out);
     put_escaped(out, path);
     fputc('\n', out);
@@ -40,7 +41,7 @@ static void show_roles(FILE *out, const struct plan *plan)
             fprintf(out, " of %d slot%s", role->slots, role->slots == 1 ? "" : "s");
         else if (role->kind == ROLE_PLAIN && role->slots > 1 && !role->n_tasks)
             fprintf(out, " of %d processes%s", role->slots,
-                    role->own_slots ? " that its command starts" : "");
+                    role->own_slots ? " started by its command" : "");
         fputc('\n', out);
     }
     if (plan->world >= 0)
@@ -51,9 +52,9 @@ static void show_table(FILE *out, const struct role *role, const char *init,
                        const struct mount_table *t, bool none)
 {
     static const char *const words[] = {
-        [PLACE_NONE] = "nothing is there",
-        [PLACE_FRESH] = "an empty directory of each replica",
-        [PLACE_SHARED] = "an empty directory of the job",
+        [PLACE_NONE] = "nothing",
+        [PLACE_FRESH] = "an empty directory per replica",
+        [PLACE_SHARED] = "an empty directory shared by the job",
         [PLACE_FILES] = "files, in memory",
     };
 
@@ -82,7 +83,7 @@ static void show_table(FILE *out, const struct role *role, const char *init,
 
 static void show_volumes(FILE *out, const struct plan *plan)
 {
-    const struct mount_table *const *mounts = plan->facts->mounts;
+    const struct mount_table *const *mounts = plan->facts->site.mounts;
     bool none = isolation_is(plan->facts, "none");
 
     if (!mounts)
@@ -125,7 +126,19 @@ static void show_hosts(FILE *out, const struct plan *plan, bool all)
     }
 }
 
-/* The shell and, below it, its text line by line. */
+/* A script as it stands, below the shell that reads it. */
+static void show_lines(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+        strbuf_add_escaped(&sb, text, n);
+        fprintf(out, "    %s\n", sb.buf);
+        text += n + (text[n] == '\n');
+    }
+}
+
 static void show_shell(FILE *out, const struct process *p)
 {
     static const char *const shells[] = {
@@ -135,35 +148,51 @@ static void show_shell(FILE *out, const struct process *p)
     };
 
     fprintf(out, "  %s\n", shells[p->shell_kind]);
-    for (const char *line = p->shell; *line;) {
-        size_t n = strcspn(line, "\n");
-        auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-        strbuf_add_escaped(&sb, line, n);
-        fprintf(out, "    %s\n", sb.buf);
-        line += n + (line[n] == '\n');
-    }
+    show_lines(out, p->shell);
 }
 
+static void flush_words(FILE *out, struct strbuf *line)
+{
+    if (!line->len)
+        return;
+    fputs("  ", out);
+    put_escaped(out, line->buf);
+    fputc('\n', out);
+    strbuf_truncate(line, 0);
+}
+
+/* One line; a word of several lines (the script of `bash -c`) has lines of its own. */
 static void show_words(FILE *out, const char *const *argv)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     for (const char *const *word = argv; *word; word++) {
+        if (strchr(*word, '\n')) {
+            flush_words(out, &sb);
+            show_lines(out, *word);
+            continue;
+        }
         if (sb.len)
             strbuf_addch(&sb, ' ');
         strbuf_add_shell_word(&sb, *word);
     }
-    fputs("  ", out);
-    put_escaped(out, sb.buf);
-    fputc('\n', out);
+    flush_words(out, &sb);
 }
 
 static void show_debug(FILE *out, const struct process *p)
 {
-    fputs("  waits; it is debugged\n", out);
+    fputs("  waits (debug mode)\n", out);
     if (p->debug_argv)
         show_words(out, p->debug_argv);
+}
+
+/* NULL: the plan does not know the image. */
+static void put_dir(FILE *out, const char *dir)
+{
+    if (dir)
+        put_escaped(out, dir);
+    else
+        fputs("the working directory of its image", out);
 }
 
 /* What runs in the replica before its own command. */
@@ -177,7 +206,7 @@ static void show_init(FILE *out, struct arena *a, const struct plan *plan, const
         fprintf(out, "\n%s, first ", rp->name);
         put_escaped(out, rp->role->init[i].name);
         fputs(", in ", out);
-        put_escaped(out, plan_init_workdir(a, plan, rp, i));
+        put_dir(out, plan_init_workdir(a, plan, rp, i));
         fputc('\n', out);
         if (argv)
             show_words(out, argv);
@@ -194,7 +223,7 @@ static void show_command(FILE *out, struct arena *a, const struct plan *plan,
     if (p->slot == 0)
         show_init(out, a, plan, rp);
     fprintf(out, "\n%s, in ", rp->name);
-    put_escaped(out, plan_workdir(a, plan, rp));
+    put_dir(out, plan_workdir(a, plan, rp));
     fputc('\n', out);
     if (plan->spec->debug && p->debug) {
         show_debug(out, p);
@@ -227,14 +256,6 @@ static void show_variable(FILE *out, const struct env_value *v)
     fprintf(out, "  (%s%s%s)\n", origin_name(v->origin), v->why ? ": " : "", v->why ? v->why : "");
 }
 
-static bool is_among(const struct env_value *v, const struct env_value *env, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(env[i].name, v->name))
-            return !strcmp(env[i].value, v->value) && env[i].origin == v->origin;
-    return false;
-}
-
 /* Every process with all it sees. */
 static void show_all(FILE *out, struct arena *a, const struct plan *plan)
 {
@@ -248,66 +269,31 @@ static void show_all(FILE *out, struct arena *a, const struct plan *plan)
     }
 }
 
-/* The first process of each role with what it gets beyond the caller's variables; after the first
- * role only what differs from that one. */
+/* The first process of each role. What it gets beyond the caller's variables is counted only: a
+ * screen of it would hide the rest. */
 static void show_first_ones(FILE *out, struct arena *a, const struct plan *plan)
 {
-    const struct env_value *first = NULL;
-    size_t n_first = 0;
-
     for (uint32_t i = 0; i < plan->n_processes; i++) {
         const struct process *p = &plan->processes[i];
         const struct env_value *env;
+        size_t n, added = 0;
 
         if (plan->replicas[p->replica].index != 0 || p->slot != 0)
             continue;
-
-        size_t n = plan_env(a, plan, i, FIRST_START, true, &env);
-
-        show_command(out, a, plan, p);
-        if (n_first)
-            fprintf(out, "    as %s, except:\n", plan->replicas[0].name);
+        n = plan_env(a, plan, i, FIRST_START, true, &env);
         for (size_t k = 0; k < n; k++)
-            if (env[k].origin != ORIGIN_CALLER && !is_among(&env[k], first, n_first))
-                show_variable(out, &env[k]);
-        if (!n_first) {
-            first = env;
-            n_first = n;
-        }
+            added += env[k].origin != ORIGIN_CALLER;
+        show_command(out, a, plan, p);
+        fprintf(out, "    %zu variable%s added; use --env to show them\n", added,
+                added == 1 ? "" : "s");
     }
-}
-
-static void show_note(FILE *out, enum severity severity, const char *text)
-{
-    fprintf(out, "  %s: ", severity_name(severity));
-    put_escaped(out, text);
-    fputc('\n', out);
-}
-
-static void show_notes(FILE *out, const struct plan *plan, const struct explained *x)
-{
-    const struct diags *ds = x->ds;
-
-    fputs("\nNotes\n", out);
-    for (size_t i = 0; ds && i < ds->n; i++) {
-        const struct diag *d = &ds->v[i];
-
-        fprintf(out, "  %s: ", severity_name(d->severity));
-        put_escaped(out, x->path);
-        fprintf(out, ":%u:%u: ", d->pos.line, d->pos.column);
-        put_escaped(out, d->message);
-        fputc('\n', out);
-    }
-    for (size_t i = 0; i < x->changes->n; i++)
-        show_note(out, x->changes->v[i].severity, x->changes->v[i].text);
-    for (size_t i = 0; i < plan->n_notes; i++)
-        show_note(out, plan->notes[i].severity, plan->notes[i].message);
 }
 
 void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct explained *x,
                   bool env)
 {
     show_head(out, plan, x->path);
+    explain_notes(out, plan, x);
     show_roles(out, plan);
     show_hosts(out, plan, env);
     show_volumes(out, plan);
@@ -315,6 +301,4 @@ void explain_page(FILE *out, struct arena *a, const struct plan *plan, const str
         show_all(out, a, plan);
     else
         show_first_ones(out, a, plan);
-    if (plan->n_notes || x->changes->n || (x->ds && x->ds->n))
-        show_notes(out, plan, x);
 }

@@ -10,7 +10,7 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
-#include "dialect/ksonnet.h"
+#include "dialect/kubeflow/ksonnet.h"
 #include "doc/diag.h"
 #include "doc/yaml.h"
 #include "doc/yaml_write.h"
@@ -76,9 +76,9 @@ static int generate(struct arena *a, const struct verb *verb, const struct ksonn
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (ops.n > 1 || ops.rest)
-        return usage_error(verb, "wants one NAME");
+        return usage_error(verb, "exactly one NAME is required");
     if (ops.n == 0 && !o.values.v[0])
-        return usage_error(verb, "wants a NAME");
+        return usage_error(verb, "a NAME is required");
     for (size_t i = 0; i < KSONNET_PARAMS_MAX && p->params[i].name; i++)
         if (!o.values.v[i])
             o.values.v[i] = p->params[i].preset ? p->params[i].preset : ops.v[0];
@@ -127,7 +127,7 @@ static int unknown_prototype(const struct verb *verb, const char *name)
 
     const char *near = nearest_word(name, names, n);
 
-    return usage_error(verb, "there is no prototype \"%s\"%s%s%s", name,
+    return usage_error(verb, "prototype \"%s\" not found%s%s%s", name,
                        near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -147,7 +147,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (!o.list || ops.n || ops.rest)
-        return usage_error(verb, "wants a PROTOTYPE first; --list shows them");
+        return usage_error(verb, "a PROTOTYPE is required; use --list to list them");
     list_prototypes();
     return finish_output();
 }
@@ -161,11 +161,10 @@ const struct verb verb_generate = {
     .name = "generate",
     .synopsis = "PROTOTYPE [OPTION…] NAME | --list",
     .summary = "write a job file, or the operator's objects, from a ksonnet prototype",
-    .about =
-        "Writes what `ks generate PROTOTYPE NAME` and `ks show` would have given: an MPIJob of\n"
-        "Kubeflow's first version, or the objects of its operator. Full names such as\n"
-        "io.ksonnet.pkg.mpi-job-simple are taken too. `muster generate PROTOTYPE --help` lists\n"
-        "a prototype's parameters with their defaults.",
+    .about = "Writes what `ks generate PROTOTYPE NAME` and `ks show` would print: an MPIJob "
+             "v1alpha1 of\nKubeflow, or the objects of its operator. Full names such "
+             "as\nio.ksonnet.pkg.mpi-job-simple are accepted. `muster generate PROTOTYPE --help` "
+             "lists\nthe parameters of a prototype with their defaults.",
     .opts = verb_opts,
     .usage_exit = EXIT_USAGE,
     .run = run,

@@ -19,9 +19,8 @@ void help_overview(FILE *out)
           out);
     for (size_t i = 0; verbs[i]; i++)
         fprintf(out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    fputs("\n"
-          "muster VERB --help tells more, muster help CODE what a diagnostic means;\n"
-          "muster --version says which one this is.\n",
+    fputs("\nSee `muster VERB --help` for a verb, `muster help CODE` for a diagnostic, "
+          "and\n`muster --version` for the version.\n",
           out);
 }
 
@@ -53,8 +52,8 @@ static int64_t code_number(const char *word)
     return n;
 }
 
-/* The code that is meant or, if there is none, the nearest: another number counts more than another letter.
- * NULL: none is near. */
+/* The code that is meant or, if there is none, the nearest: another number counts more than another
+ * letter. NULL: none is near. */
 static const struct error_text *nearest_code(const char *word, int64_t number, bool *ret_exact)
 {
     enum { NEAR = 2 * 10 };
@@ -81,10 +80,10 @@ static int help_code(const struct verb *verb, const char *word, int64_t number)
     const struct error_text *t = nearest_code(word, number, &exact);
 
     if (!t)
-        return usage_error(verb, "there is no diagnostic \"%.20s\": muster-errors(7) lists them",
+        return usage_error(verb, "unknown diagnostic \"%.20s\"; see muster-errors(7) for a list",
                            word);
     if (!exact)
-        return usage_error(verb, "there is no diagnostic \"%.20s\", did you mean %s (%s)?", word,
+        return usage_error(verb, "unknown diagnostic \"%.20s\"; did you mean %s (%s)?", word,
                            t->code, t->meaning);
     printf("%s: %s\n\n%s", t->code, t->meaning, t->text);
     return finish_output();
@@ -99,7 +98,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, NULL, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (ops.rest)
-        return usage_error(verb, "wants no --");
+        return usage_error(verb, "-- is not allowed here");
     if (ops.n == 0) {
         help_overview(stdout);
         return finish_output();
@@ -112,10 +111,10 @@ static int run(const struct verb *verb, int argc, char **argv)
     const char *near = other ? NULL : nearest_verb(ops.v[0]);
 
     if (!other)
-        return usage_error(verb, "there is no verb \"%.40s\"%s%s%s", ops.v[0],
+        return usage_error(verb, "unknown verb \"%.40s\"%s%s%s", ops.v[0],
                            near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     if (ops.n > 2)
-        return usage_error(verb, "one verb or one code, please");
+        return usage_error(verb, "exactly one verb or code is required");
 
     char *words[] = {ops.v[0], ops.n == 2 ? ops.v[1] : option, option, NULL};
 
@@ -127,10 +126,9 @@ static const struct opt opts[] = {OPT_END};
 const struct verb verb_help = {
     .name = "help",
     .synopsis = "[VERB | CODE]",
-    .summary = "help of a verb, or what the code of a diagnostic means",
-    .about =
-        "`muster help E0107` prints the paragraph of muster-errors(7) on E0107, `muster help run`\n"
-        "what `muster run --help` does.",
+    .summary = "show help for a verb or a diagnostic code",
+    .about = "`muster help E0107` prints the entry of muster-errors(7) for E0107, `muster help "
+             "run`\nthe output of `muster run --help`.",
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run,

@@ -1,4 +1,5 @@
-/* job_options.c - see job_options.h. Not here: what the options change (doc/edit.c, spec/adjust.c). */
+/* job_options.c - see job_options.h. Not here: what the options change (doc/edit.c, spec/adjust.c).
+ */
 #include "cli/job_options.h"
 
 #include <fcntl.h>
@@ -18,48 +19,61 @@
 
 const struct opt job_read_opts[] = {
     {"set", 0, OPT_STRINGS, AT(sets), "PATH=VALUE",
-     .help = "change a value of the file: spec.worker.replicas=2"},
-    {"dialect", 0, OPT_STRING, AT(dialect), "ID", .help = "read it as this dialect"},
+     .help = "override a value of the file: spec.worker.replicas=2"},
+    {"dialect", 0, OPT_STRING, AT(dialect), "ID", .help = "read the file as this dialect"},
     {"gpus-per-node", 0, OPT_INT, AT(gpus_per_node), "N", .min = 1,
-     .help = "of an MPIJob v1alpha1 that only gives a total (default 8)"},
+     .help = "set the GPUs per node of an MPIJob v1alpha1 that gives a total (default 8)"},
     {"no-rewrite", 0, OPT_FLAG, AT(no_rewrite),
-     .help = "keep commands as they are written, slips included"},
+     .help = "run commands as written, without corrections"},
     {"skip-start-sleep", 0, OPT_FLAG, AT(skip_start_sleep),
-     .help = "drop a leading `sleep N &&`: the start gate waits"},
+     .help = "drop a leading `sleep N &&`; replicas start together anyway"},
     OPT_END,
 };
 
 const struct opt job_here_opts[] = {
-    {"scale", 0, OPT_STRINGS, AT(scale), "ROLE=N", .help = "so many replicas of a role"},
-    {"nproc", 0, OPT_STRINGS, AT(nproc), "ROLE=N", .help = "so many processes in each replica"},
-    {"fit", 0, OPT_FLAG, AT(fit),
-     .help = "shrink replicas, slots and -np to what is here, and tell"},
-    {"gpus", 0, OPT_INT, AT(gpus), "N", .help = "pretend N GPUs: counted, never made visible"},
+    {"scale", 0, OPT_STRINGS, AT(scale), "ROLE=N", .help = "set the number of replicas of a role"},
+    {"nproc", 0, OPT_STRINGS, AT(nproc), "ROLE=N",
+     .help = "set the number of processes per replica of a role"},
+    {"fit", 0, OPT_FLAG, AT(fit), .help = "shrink the job until it fits this machine"},
+    {"gpus", 0, OPT_INT, AT(gpus), "N",
+     .help = "count N GPUs as available; processes do not see them"},
     {"require-gpus", 0, OPT_FLAG, AT(require_gpus),
-     .help = "refuse to run with fewer GPUs than asked for"},
+     .help = "refuse to run with fewer GPUs than requested"},
     {"inventory", 0, OPT_STRING, AT(inventory), "FILE",
-     .help = "{cpus, memory, gpus} instead of this machine's"},
+     .help = "read {cpus, memory, gpus} from FILE instead of this machine"},
     {"entrypoint", 0, OPT_STRINGS, AT(entrypoint), "[ROLE=]CMD",
-     .help = "what an image without a command would run"},
+     .help = "set the command of a role that runs its image's entry point"},
     {"image", 0, OPT_STRINGS, AT(images), "NAME=PLACE",
-     .help = "what stands for an image: host, a virtual or conda environment"},
+     .help = "use a virtual or conda environment (or host) in place of an image"},
     {"debug", 0, OPT_WORDS, AT(debug), "ROLE",
-     .help = "bring up the replicas (of ROLE) without their commands"},
+     .help = "start the replicas (of ROLE) without their commands"},
     {"workdir", 0, OPT_STRING, AT(workdir), "DIR", .help = "run every role in DIR"},
     {"map", 0, OPT_STRINGS, AT(map), "PATH=HERE",
-     .help = "a path of the container, or an input's address, is HERE on this machine"},
+     .help = "use HERE in place of a container path or of an input"},
+    {"overlay", 0, OPT_FLAG, AT(overlay),
+     .help = "discard what the job changes outside its working directory and volumes"},
+    {"keep-overlay", 0, OPT_STRING, AT(keep_overlay), "DIR",
+     .help = "keep these changes in DIR; implies --overlay"},
+    {"private-workdir", 0, OPT_FLAG, AT(private_workdir),
+     .help = "give each replica its own copy of the working directory; implies --overlay"},
+    {"no-restart", 0, OPT_FLAG, AT(no_restart),
+     .help = "start everything once, without restarts and retries"},
     {"volume", 0, OPT_STRINGS, AT(volumes), "NAME=PATH",
-     .help = "what stands for a volume, or a volume claim, here"},
+     .help = "use PATH in place of a volume or a volume claim"},
     {"skip-init", 0, OPT_WORDS, AT(skip_init), "NAME",
-     .help = "do not run this init container; without a name: none of them"},
+     .help = "skip this init container, or all of them"},
     {"secrets", 0, OPT_STRING, AT(secrets), "DIR",
-     .help = "values of secrets: DIR/NAME/KEY; never shown"},
+     .help = "read values of secrets from DIR/NAME/KEY; they are never shown"},
     {"configmaps", 0, OPT_STRING, AT(configmaps), "DIR",
-     .help = "values of config maps: DIR/NAME/KEY"},
+     .help = "read values of config maps from DIR/NAME/KEY"},
     {"inherit-env", 0, OPT_STRINGS, AT(inherit_env), "PATTERN",
-     .help = "pass these variables of the caller on, too"},
+     .help = "pass on these variables of the caller as well"},
+    {"context", 0, OPT_STRING, AT(context), "NAME",
+     .help = "--on kubernetes: use this context of the kubeconfig"},
+    {"namespace", 0, OPT_STRING, AT(namespace_), "NAME",
+     .help = "--on kubernetes: use this namespace"},
     {"clean-env", 0, OPT_FLAG, AT(clean_env),
-     .help = "pass on no more than PATH, HOME, USER, LANG, TERM"},
+     .help = "pass on only PATH, HOME, USER, LANG and TERM"},
     OPT_END,
 };
 
@@ -73,9 +87,11 @@ void job_options_release(struct job_options *o)
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);
     free(o->workdir_abs);
+    free(o->keep_overlay_abs);
 }
 
-/* --- checks ------------------------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------------------------------
+ */
 
 static int check_dialect(const struct verb *verb, const char *id)
 {
@@ -86,8 +102,8 @@ static int check_dialect(const struct verb *verb, const char *id)
     for (size_t i = 0; i < ARRAY_SIZE(ids) && dialects[i]; i++)
         ids[i] = dialects[i]->id;
     near = nearest_word(id, ids, ARRAY_SIZE(ids));
-    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
-                       near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return usage_error(verb, "unknown dialect \"%s\"%s%s%s", id, near ? ", did you mean \"" : "",
+                       near ? near : "", near ? "\"?" : "");
 }
 
 /* Options are meant from where the user is, not from where the job file is. */
@@ -101,7 +117,7 @@ static int check_workdir(const struct verb *verb, struct job_options *o)
     if (!o->workdir_abs)
         return usage_error(verb, "--workdir %s: %s", o->workdir, strerror(errno));
     if (stat(o->workdir_abs, &st) < 0 || !S_ISDIR(st.st_mode))
-        return usage_error(verb, "--workdir %s: this is no directory", o->workdir);
+        return usage_error(verb, "--workdir %s: not a directory", o->workdir);
     return 0;
 }
 
@@ -120,7 +136,7 @@ static int check_values(const struct verb *verb, const struct job_options *o)
         if (stat(rows[i].dir, &st) < 0)
             return usage_error(verb, "--%s %s: %s", rows[i].option, rows[i].dir, strerror(errno));
         if (!S_ISDIR(st.st_mode))
-            return usage_error(verb, "--%s %s: this is no directory", rows[i].option, rows[i].dir);
+            return usage_error(verb, "--%s %s: not a directory", rows[i].option, rows[i].dir);
     }
     return 0;
 }
@@ -133,9 +149,13 @@ static int check_maps(const struct verb *verb, struct job_options *o)
         const char *colon = strchr(text, ':');
 
         if (!equals || equals == text || !equals[1])
-            return usage_error(verb, "--map %s: it must be CONTAINER_PATH=HOST_PATH", text);
+            return usage_error(verb, "--map must be CONTAINER_PATH=HOST_PATH, not \"%s\"", text);
         if (*text != '/' && (!colon || colon > equals))
-            return usage_error(verb, "--map %s: the container's path must be absolute", text);
+            return usage_error(verb,
+                               "--map %s: the container path must be absolute, or the address of "
+                               "an input (azureml:NAME:1=PATH); to set an input by its name: "
+                               "--set inputs.NAME.path=PATH",
+                               text);
 
         auto_free char *here = realpath(equals + 1, NULL);
 
@@ -149,12 +169,12 @@ static int check_maps(const struct verb *verb, struct job_options *o)
 static int check_volumes(const struct verb *verb, struct job_options *o)
 {
     if (o->volumes.n > LIMIT_VOLUME_OPTIONS)
-        return usage_error(verb, "--volume: at most %d times", LIMIT_VOLUME_OPTIONS);
+        return usage_error(verb, "--volume can be given at most %d times", LIMIT_VOLUME_OPTIONS);
     for (size_t i = 0; i < o->volumes.n; i++) {
         const char *text = o->volumes.v[i], *equals = strchr(text, '=');
 
         if (!equals || equals == text || !equals[1])
-            return usage_error(verb, "--volume %s: it must be NAME=PATH", text);
+            return usage_error(verb, "--volume must be NAME=PATH, not \"%s\"", text);
 
         auto_free char *here = realpath(equals + 1, NULL);
 
@@ -165,19 +185,52 @@ static int check_volumes(const struct verb *verb, struct job_options *o)
     return 0;
 }
 
+/* Made here if it is missing, so that the user's rights count, and a slip shows before anything
+ * starts. */
+static int check_overlay(const struct verb *verb, struct job_options *o)
+{
+    struct stat st;
+    const char *slash;
+
+    o->overlay = o->overlay || o->private_workdir || o->keep_overlay;
+    if (!o->keep_overlay)
+        return 0;
+    if (stat(o->keep_overlay, &st) == 0) {
+        auto_close int fd = open(o->keep_overlay, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        bool empty;
+
+        if (fd < 0)
+            return usage_error(verb, "--keep-overlay %s: %s", o->keep_overlay, strerror(errno));
+        if (io_dir_is_empty(fd, &empty) < 0 || !empty)
+            return usage_error(verb, "--keep-overlay %s: directory is not empty", o->keep_overlay);
+        o->keep_overlay_abs = realpath(o->keep_overlay, NULL);
+        return 0;
+    }
+    slash = strrchr(o->keep_overlay, '/');
+    auto_free char *parent =
+        slash ? xstrndup(o->keep_overlay, (size_t)(slash - o->keep_overlay) + 1) : xstrdup(".");
+    auto_free char *above = realpath(parent, NULL);
+
+    if (!above || !*(slash ? slash + 1 : o->keep_overlay))
+        return usage_error(verb, "--keep-overlay %s: %s", o->keep_overlay, strerror(errno));
+    o->keep_overlay_abs = xasprintf("%s/%s", above, slash ? slash + 1 : o->keep_overlay);
+    return 0;
+}
+
 static int check_patterns(const struct verb *verb, const struct job_options *o)
 {
     for (size_t i = 0; i < o->inherit_env.n; i++) {
         const char *pattern = o->inherit_env.v[i];
 
         if (!*pattern || strchr(pattern, '='))
-            return usage_error(verb, "--inherit-env \"%s\": it must be a name such as WANDB_* %s",
-                               pattern, "(a variable is given a value by the job file)");
+            return usage_error(verb, "--inherit-env must be a name such as WANDB_*, not \"%s\" %s",
+                               pattern, "(set values in the job file)");
     }
     return 0;
 }
 
-/* --- --inventory -------------------------------------------------------------------------------- */
+/* --- --inventory --------------------------------------------------------------------------------
+ */
 
 struct inventory {
     const struct node *at;
@@ -231,7 +284,7 @@ static int read_inventory(const struct verb *verb, struct job_options *o)
         if (inv)
             take_inventory(o, inv, &ds);
     } else if (ds.n_errors == 0) {
-        return usage_error(verb, "--inventory %s: it must be one mapping {cpus, memory, gpus}",
+        return usage_error(verb, "--inventory %s: must be one mapping {cpus, memory, gpus}",
                            o->inventory);
     }
     for (size_t i = 0; i < ds.n; i++)
@@ -256,7 +309,7 @@ static int check_gpus(const struct verb *verb, const struct job_options *o)
     if (o->gpus > LIMIT_PROCESSES || o->gpus_per_node > LIMIT_SLOTS)
         return usage_error(verb, "at most %d GPUs, %d in a node", LIMIT_PROCESSES, LIMIT_SLOTS);
     if (o->gpus >= 0 && o->require_gpus)
-        return usage_error(verb, "--gpus pretends, --require-gpus wants real ones: not both");
+        return usage_error(verb, "--gpus and --require-gpus cannot be used together");
     return 0;
 }
 
@@ -278,6 +331,8 @@ int job_options_check(const struct verb *verb, struct job_options *o)
         code = check_volumes(verb, o);
     if (!code)
         code = check_patterns(verb, o);
+    if (!code)
+        code = check_overlay(verb, o);
     return code ? code : read_inventory(verb, o);
 }
 
@@ -307,7 +362,8 @@ const char *job_options_of_file(const struct job_options *o)
     return NULL;
 }
 
-/* --- passing on --------------------------------------------------------------------------------- */
+/* --- passing on ---------------------------------------------------------------------------------
+ */
 
 static const char *const *list_of(const struct strvec *sv)
 {
@@ -337,6 +393,7 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
         .debug = list_of(&o->debug),
         .workdir = o->workdir_abs,
         .fit = o->fit,
+        .no_restart = o->no_restart,
         .cpus = o->cpus_here ? (int)o->cpus_here : (int)sysconf(_SC_NPROCESSORS_ONLN),
         .gpus = o->gpus > 0 ? (int)o->gpus : -1,
     };
@@ -344,19 +401,39 @@ int job_adjust(struct arena *a, const struct job_options *o, const struct job_sp
     return spec_adjust(a, spec, &adj, ret, ret_changes, e);
 }
 
-void job_facts(const struct job_options *o, struct facts *facts)
+void job_put_images(struct job_options *o)
 {
-    facts->clean_env = o->clean_env;
-    facts->skip_init = o->skip_init.n ? list_of(&o->skip_init) : NULL;
-    facts->inherit_env = o->inherit_env.n ? list_of(&o->inherit_env) : NULL;
-    if (o->cpus_here)
-        facts->cpus = (int)o->cpus_here;
-    if (o->memory_here)
-        facts->memory = o->memory_here;
-    if (o->gpus >= 0) {
-        facts->gpus = (int)o->gpus;
-        facts->gpus_pretended = true;
-    }
+    for (size_t i = 0; i < o->images.n; i++)
+        strvec_push(&o->put_images, o->images.v[i]);
+    strvec_release(&o->images);
+    o->images = (struct strvec)STRVEC_INIT;
+}
+
+struct survey_request job_survey(const struct job_options *o, const struct job_spec *spec,
+                                 enum survey_use use)
+{
+    return (struct survey_request){
+        .use = use,
+        .spec = spec,
+        .isolate = "auto",
+        .images = list_of(&o->images),
+        .volumes = list_of(&o->volumes_abs),
+        .secrets = o->secrets,
+        .configmaps = o->configmaps,
+        .maps = o->maps.n ? list_of(&o->maps) : NULL,
+        .skip_init = o->skip_init.n ? list_of(&o->skip_init) : NULL,
+        .inherit_env = o->inherit_env.n ? list_of(&o->inherit_env) : NULL,
+        .clean_env = o->clean_env,
+        .overlay = o->overlay,
+        .private_workdir = o->private_workdir,
+        .keep_overlay = o->keep_overlay_abs,
+        .cpus = (int)o->cpus_here,
+        .memory = o->memory_here,
+        .gpus = (int)o->gpus,
+        .require_gpus = o->require_gpus,
+        .context = o->context,
+        .namespace_ = o->namespace_,
+    };
 }
 
 /* Inputs of a command: those that are elsewhere are not fetched, and none may be missing. */
@@ -368,28 +445,18 @@ static int inputs_here(const struct job_spec *spec, struct err *e)
         if (v->kind != VALUE_INPUT || v->direct || v->here || !spec_names_value(spec, v))
             continue;
         if (v->remote)
-            return err_set(e, -ENOENT,
-                           "the input %s is not on this machine; say where it is: --map %s=PATH",
+            return err_set(e, -ENOENT, "input %s is not available locally; use --map %s=PATH",
                            v->name, v->text);
 
         auto_free char *path = xasprintf("%s/%s", *v->text == '/' ? "" : spec->dir, v->text);
 
         if (access(path, F_OK) < 0)
-            return err_sys(e, -errno, "the input %s: cannot use %s", v->name, path);
+            return err_sys(e, -errno, "input %s: cannot use %s", v->name, path);
     }
     return 0;
 }
 
-static bool skips(const struct job_options *o, const char *init)
-{
-    for (size_t i = 0; i < o->skip_init.n; i++)
-        if (!*o->skip_init.v[i] || !strcmp(o->skip_init.v[i], init))
-            return true;
-    return false;
-}
-
-/* An option that names nothing is a slip of the hand; an init container without a command is its
- * image's own. */
+/* An option that names nothing is a slip of the hand. */
 static int init_runnable(const struct job_options *o, const struct job_spec *spec, struct err *e)
 {
     for (size_t n = 0; n < o->skip_init.n; n++) {
@@ -399,38 +466,17 @@ static int init_runnable(const struct job_options *o, const struct job_spec *spe
             for (size_t i = 0; i < spec->roles[k].n_init; i++)
                 found = found || !strcmp(spec->roles[k].init[i].name, o->skip_init.v[n]);
         if (!found)
-            return err_set(e, -EINVAL, "--skip-init=%s: no role has such an init container",
+            return err_set(e, -EINVAL, "--skip-init=%s: no role has an init container of this name",
                            o->skip_init.v[n]);
     }
-    for (size_t k = 0; k < spec->n_roles; k++)
-        for (size_t i = 0; i < spec->roles[k].n_init; i++) {
-            const struct init_command *init = &spec->roles[k].init[i];
-
-            if ((init->argv && init->argv[0]) || skips(o, init->name))
-                continue;
-            return err_set(e, -ENOEXEC,
-                           "the init container %s of %s has no command: it would run the entry "
-                           "point of its image%s%s, which is not known here; --skip-init=%s leaves "
-                           "it out",
-                           init->name, spec->roles[k].name, init->image ? " " : "",
-                           init->image ? init->image : "", init->name);
-        }
     return 0;
 }
 
 int job_runnable(const struct job_options *o, const struct job_spec *spec, struct err *e)
 {
-    const struct role *role = spec_without_command(spec);
+    int r = job_commands_here(o, spec, e);
 
-    if (!role) {
-        int r = inputs_here(spec, e);
-
-        return r < 0 ? r : init_runnable(o, spec, e);
-    }
-    return err_set(e, -ENOEXEC,
-                   "%s has no command: it would run the entry point of its image%s%s, which is not "
-                   "known here; say it: --entrypoint %s='CMD'%s",
-                   role->name, role->image ? " " : "", role->image ? role->image : "", role->name,
-                   role->args && role->args[0] ? " (CMD exec: its `args` alone are the command)"
-                                               : "");
+    if (r == 0)
+        r = inputs_here(spec, e);
+    return r < 0 ? r : init_runnable(o, spec, e);
 }

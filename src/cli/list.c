@@ -1,6 +1,10 @@
-/* list.c - `muster list`: the runs there are, oldest first. */
+/* list.c - `muster list`: the runs there are, in the order in which they started.
+ *
+ * The table has the newest ones and those that run; what programs read (-q, -o json) is complete.
+ */
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "cli/diagnose.h"
@@ -9,7 +13,7 @@
 
 struct options {
     const char *output;
-    bool running, quiet;
+    bool running, quiet, all;
 };
 
 static void kv_time(struct json *j, const char *key, ns_t at)
@@ -59,29 +63,48 @@ static void print_json(const struct runs *runs, bool running)
     printf("%s\n", sb.buf);
 }
 
-static void print_table(const struct runs *runs, bool running)
+/* Names come from job files, and the rest from files that anybody may have damaged. */
+static const char *cell(struct arena *a, const char *text)
+{
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+    strbuf_add_escaped(&safe, text, strlen(text));
+    return safe.len ? arena_strdup(a, safe.buf) : "-";
+}
+
+static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
+{
+    char age[DURATION_TEXT] = "-";
+
+    if (run->started)
+        (void)age_text(((run->now ? run->now : now) - run->started) / NS_PER_MS, age);
+    printf("%-21s %-24s %-22s %-10s %s\n", cell(a, run->id), cell(a, run->name),
+           cell(a, run->dialect), cell(a, run->state), age);
+}
+
+static void print_table(struct arena *a, const struct runs *runs, const struct options *o)
 {
     ns_t now = clock_real();
-    bool headed = false;
+    size_t shown = 0, left = 0;
 
     for (size_t i = 0; i < runs->n; i++) {
         const struct run_ref *run = &runs->v[i];
-        char age[DURATION_TEXT] = "-";
-        auto_strbuf struct strbuf name = STRBUF_INIT;
-
-        if (running && !run->alive)
+        if (o->running && !run->alive)
             continue;
-        if (!headed)
+        if (!o->all && !run->alive && runs->n - i > LIMIT_RUNS_SHOWN) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
             printf("%-21s %-24s %-22s %-10s %s\n", "ID", "NAME", "DIALECT", "STATE", "AGE");
-        headed = true;
-        if (run->started)
-            (void)duration_text((now - run->started) / NS_PER_MS, age);
-        strbuf_add_escaped(&name, run->name, strlen(run->name));
-        printf("%-21s %-24s %-22s %-10s %s\n", run->id, name.len ? name.buf : "-",
-               *run->dialect ? run->dialect : "-", run->state, age);
+        print_row(a, run, now);
     }
-    if (!headed)
-        (void)fprintf(stderr, running ? "no job is running\n" : "there are no runs\n");
+    if (left > 0) {
+        (void)fflush(stdout);
+        (void)fprintf(stderr, "%zu more; use --all to list them\n", left);
+    }
+    if (shown == 0)
+        (void)fprintf(stderr, o->running ? "no job is running\n" : "there are no runs\n");
 }
 
 static void print_ids(const struct runs *runs, bool running)
@@ -107,27 +130,32 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     else if (o.quiet)
         print_ids(&runs, o.running);
     else
-        print_table(&runs, o.running);
+        print_table(a, &runs, &o);
     return finish_output();
 }
 
 static const char *const outputs[] = {"human", "json", NULL};
 
 static const struct opt opts[] = {
+    {"all", 'a', OPT_FLAG, offsetof(struct options, all),
+     .help = "list all runs, not only the newest 20"},
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "for people (default) or as one JSON document"},
+     .help = "human (default) or json"},
     {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet), .help = "ids only"},
     {"running", 'r', OPT_FLAG, offsetof(struct options, running),
-     .help = "only those that have not ended"},
+     .help = "list only runs that have not ended"},
     OPT_END,
 };
 
 const struct verb verb_list = {
     .name = "list",
     .synopsis = "[OPTION…]",
-    .summary = "list the jobs that run and those that have ended",
+    .summary = "list running and finished jobs",
     .about =
-        "The state of a run that has ended is its outcome, or `lost` if its muster was killed.",
+        "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
+        "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
+        "a run "
+        "whose muster is stopped (Ctrl-Z) is `stopped`.",
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_list,

@@ -1,12 +1,13 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
  * A log's name says whose it is:
- * REPLICA[.process-N][.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines of
- * several logs get the prefix that the live view gives them; a log that stands alone is shown byte by
- * byte. Nothing is altered: the output is the job's own.
+ * REPLICA[.process-N][.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines
+ * of several logs get the prefix that the live view gives them; a log that stands alone is shown
+ * byte by byte. Nothing is altered but progress bars, of which lines show the last state: the
+ * output is the job's own.
  *
- * Following looks at the files a few times a second: that works for runs of other users and on every
- * file system, and ends when the run's lock says so.
+ * Following looks at the files a few times a second: that works for runs of other users and on
+ * every file system, and ends when the run's lock says so.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,49 +20,50 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "doc/json_read.h"
 #include "base/num.h"
 #include "cli/diagnose.h"
+#include "cli/logs_show.h"
 #include "cli/target.h"
 #include "cli/tell.h"
 #include "journal/journal.h"
 
 #define LOOK_MS 100
-#define CHUNK (64 * 1024)
+#define BAR_LOOKS 10 /* looks after which a progress bar that has moved becomes a line */
 
 struct options {
-    bool follow;
+    bool follow, timestamps;
     const char *role, *grep;
-    int64_t rank, attempt, since_ms;
+    int64_t rank, attempt, since_ms, tail;
 };
 
 struct log {
-    char *name, *prefix; /* heap */
+    struct shown_log shown;
     bool chosen;
-    off_t at;           /* so far it has been read */
-    struct strbuf line; /* the line that is not finished */
 };
 
 struct view {
     const struct options *o;
     const char *replica; /* or NULL */
+    const char *init;    /* "init-NAME", only this init container's log; or NULL */
     int dir_fd, logs_fd;
     struct log *v;
     size_t n, cap, n_chosen;
     struct strvec shown_elsewhere; /* ranks whose lines their mpirun shows too */
-    bool has_regex;
     regex_t regex;
+    struct show_how how;
+    struct marks *marks;
 };
 
 static void view_release(struct view *view)
 {
     for (size_t i = 0; i < view->n; i++) {
-        free(view->v[i].name);
-        free(view->v[i].prefix);
-        strbuf_release(&view->v[i].line);
+        shown_log_release(&view->v[i].shown);
     }
     free(view->v);
     strvec_release(&view->shown_elsewhere);
-    if (view->has_regex)
+    marks_free(view->marks);
+    if (view->how.regex)
         regfree(&view->regex);
     if (view->logs_fd >= 0)
         (void)close(view->logs_fd);
@@ -147,6 +149,9 @@ static bool is_wanted(const struct view *view, const char *name, const struct ow
         return false;
     if (o->rank >= 0 && o->rank != own->rank)
         return false;
+    if (view->init && (!own->init || strlen(own->init) != strlen(view->init) + 4 ||
+                       strncmp(own->init, view->init, strlen(view->init)) != 0))
+        return false;
     if (o->attempt > 0 && o->attempt != own->attempt)
         return false;
     /* Asked for by name it is shown; among all others its lines would come twice. */
@@ -158,7 +163,7 @@ static void find_shown_elsewhere(struct view *view)
     auto_strbuf struct strbuf text = STRBUF_INIT;
     const char *p, *nl;
 
-    if (io_read_file(view->dir_fd, JOURNAL_NAME, LIMIT_REPORT_BYTES, &text, NULL) < 0)
+    if (journal_text(view->dir_fd, &text, NULL) < 0)
         return;
     strvec_release(&view->shown_elsewhere);
     view->shown_elsewhere = (struct strvec)STRVEC_INIT;
@@ -166,9 +171,9 @@ static void find_shown_elsewhere(struct view *view)
         if (!memmem(p, (size_t)(nl - p), "\"forwarded\":true", strlen("\"forwarded\":true")))
             continue;
         auto_arena struct arena *a = arena_new();
-        const struct node *log = node_get(runs_json(a, p, (size_t)(nl - p)), "log");
-        if (log && log->type == NODE_STRING)
-            strvec_push(&view->shown_elsewhere, log->text);
+        struct event ev;
+        if (journal_read_line(a, p, (size_t)(nl - p), &ev, NULL) == 0 && ev.forwarded && ev.log)
+            strvec_push(&view->shown_elsewhere, ev.log);
     }
 }
 
@@ -186,16 +191,15 @@ static void add_log(struct view *view, const char *name)
     if (!parse_name(name, &own))
         return;
     for (size_t i = 0; i < view->n; i++)
-        if (strcmp(view->v[i].name, name) == 0)
+        if (strcmp(view->v[i].shown.name, name) == 0)
             return;
     GROW(view->v, view->n, view->cap);
     struct log *log = &view->v[view->n++];
-    *log = (struct log){.name = xstrdup(name), .line = STRBUF_INIT};
-    if (own.init)
-        log->prefix = xasprintf("[%s/%.*s] ", own.replica, (int)strlen(own.init) - 4, own.init);
-    else
-        log->prefix = own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
-                                    : xasprintf("[%s] ", own.replica);
+    auto_free char *prefix =
+        own.init        ? xasprintf("[%s/%.*s] ", own.replica, (int)strlen(own.init) - 4, own.init)
+        : own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
+                        : xasprintf("[%s] ", own.replica);
+    shown_log_init(&log->shown, name, prefix);
     log->chosen = is_wanted(view, name, &own) && !is_old(view, name);
     view->n_chosen += log->chosen;
 }
@@ -241,65 +245,57 @@ static void look_for_logs(struct view *view)
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
-static void show_line(struct view *view, struct log *log, bool prefixed)
-{
-    if (view->has_regex && regexec(&view->regex, log->line.buf, 0, NULL, 0) != 0)
-        return;
-    if (prefixed)
-        (void)fputs(log->prefix, stdout);
-    (void)fwrite(log->line.buf, 1, log->line.len, stdout);
-    (void)putchar('\n');
-}
-
-static void show_bytes(struct view *view, struct log *log, const char *data, size_t n,
-                       bool prefixed)
-{
-    if (!prefixed && !view->has_regex) {
-        (void)fwrite(data, 1, n, stdout);
-        return;
-    }
-    while (n > 0) {
-        const char *nl = memchr(data, '\n', n);
-        size_t len = nl ? (size_t)(nl - data) : n;
-        strbuf_add(&log->line, data, len);
-        if (nl || log->line.len > LIMIT_LINE_BYTES) {
-            show_line(view, log, prefixed);
-            strbuf_truncate(&log->line, 0);
-        }
-        data += len + (nl ? 1 : 0);
-        n -= len + (nl ? 1 : 0);
-    }
-}
-
-/* Everything that is new in it. False if nobody reads our output any more. */
-static bool show_log(struct view *view, struct log *log, bool prefixed)
-{
-    auto_close int fd = openat(view->logs_fd, log->name, O_RDONLY | O_CLOEXEC);
-    auto_free char *buf = xmalloc(CHUNK);
-    ssize_t n;
-
-    while (fd >= 0 && (n = pread(fd, buf, CHUNK, log->at)) > 0) {
-        log->at += n;
-        show_bytes(view, log, buf, (size_t)n, prefixed);
-        if (ferror(stdout))
-            return false;
-    }
-    return true;
-}
-
-static bool show_all(struct view *view, bool prefixed)
+static bool show_all(struct view *view)
 {
     for (size_t i = 0; i < view->n; i++)
-        if (view->v[i].chosen && !show_log(view, &view->v[i], prefixed))
+        if (view->v[i].chosen &&
+            !shown_log_more(&view->v[i].shown, view->logs_fd, view->marks, &view->how))
             return false;
     return fflush(stdout) == 0;
 }
 
-static void finish_lines(struct view *view, bool prefixed)
+/* Everything that is there, in the order of time. */
+static void show_merged(struct view *view)
+{
+    for (;;) {
+        struct log *next = NULL;
+        int64_t oldest = 0;
+
+        for (size_t i = 0; i < view->n; i++) {
+            struct log *log = &view->v[i];
+            int64_t ms = log->chosen ? shown_log_next(&log->shown, view->marks) : 0;
+
+            if (log->chosen && (!next || ms < oldest)) {
+                next = log;
+                oldest = ms;
+            }
+        }
+        if (!next)
+            return;
+        if (shown_log_step(&next->shown, view->logs_fd, view->marks, &view->how))
+            continue;
+        next->chosen = false; /* it is at its end */
+        shown_log_end(&next->shown, view->marks, &view->how);
+    }
+}
+
+static void show_bars(struct view *view)
 {
     for (size_t i = 0; i < view->n; i++)
-        if (view->v[i].line.len > 0)
-            show_line(view, &view->v[i], prefixed);
+        shown_log_bars(&view->v[i].shown, view->marks, &view->how);
+}
+
+static void finish_lines(struct view *view)
+{
+    for (size_t i = 0; i < view->n; i++)
+        shown_log_end(&view->v[i].shown, view->marks, &view->how);
+}
+
+static void skip_to_tail(struct view *view)
+{
+    for (size_t i = 0; i < view->n; i++)
+        if (view->v[i].chosen)
+            shown_log_tail(&view->v[i].shown, view->logs_fd, view->o->tail);
 }
 
 /* While more logs may come, one that is alone so far may not stay so, unless it was asked for. */
@@ -309,16 +305,19 @@ static bool want_prefix(const struct view *view, bool follow)
 }
 
 /* Until the run has ended, and then once more: what it wrote last is in the files by then. */
-static void follow(struct view *view, const struct run_ref *run, bool prefixed)
+static void follow(struct view *view, const struct run_ref *run)
 {
     bool ended = false;
+    unsigned looks = 0;
 
     while (!ended) {
         auto_close int lock = runs_open(run, false, &ended, NULL);
         ended |= lock < 0;
         look_for_logs(view);
-        if (!show_all(view, prefixed))
+        if (!show_all(view))
             return;
+        if (++looks % BAR_LOOKS == 0)
+            show_bars(view);
         if (!ended)
             (void)poll(NULL, 0, LOOK_MS);
     }
@@ -331,11 +330,11 @@ static int nothing_chosen(const struct view *view, const struct run_ref *run)
     auto_strbuf struct strbuf names = STRBUF_INIT;
 
     for (size_t i = 0; i < view->n && i < 8; i++)
-        strbuf_addf(&names, "%s%s", i ? ", " : "", view->v[i].name);
+        strbuf_addf(&names, "%s%s", i ? ", " : "", view->v[i].shown.name);
     if (view->n > 8)
         strbuf_addstr(&names, ", …");
-    tell_error("%s has no such log%s%s", run->id,
-               view->n ? "; there are: " : ": it has none at all", names.buf);
+    tell_error("%s has no matching log%s%s", run->id,
+               view->n ? "; there are: " : ": it has no logs", names.buf);
     return EXIT_FAILED;
 }
 
@@ -348,20 +347,78 @@ static int compile(const struct verb *verb, struct view *view)
     int r = regcomp(&view->regex, view->o->grep, REG_EXTENDED | REG_NOSUB);
     if (r != 0) {
         (void)regerror(r, &view->regex, why, sizeof(why));
-        return usage_error(verb, "--grep: \"%s\" is no regular expression: %s", view->o->grep, why);
+        return usage_error(verb, "--grep: \"%s\" is not a valid regular expression: %s",
+                           view->o->grep, why);
     }
-    view->has_regex = true;
+    view->how.regex = &view->regex;
     return 0;
+}
+
+/* Takes "worker-0", and what stands before its lines: "worker-0/1", "[worker-0/1]". */
+static void choose_replica(struct arena *a, struct view *view, struct options *o, const char *word)
+{
+    const char *from = word + (*word == '['), *slash = strchr(from, '/');
+    size_t n = strcspn(from, "]");
+    uint32_t rank;
+
+    view->replica = arena_strndup(a, from, slash ? (size_t)(slash - from) : n);
+    if (!slash)
+        return;
+    view->init = arena_strndup(a, slash + 1, n - (size_t)(slash + 1 - from));
+    if (num_u32(view->init, &rank) == 0) {
+        o->rank = rank;
+        view->init = NULL;
+    }
+}
+
+/* A word that names no run may name a replica of the newest one. */
+static bool is_replica_of(struct arena *a, const struct run_ref *run, const char *word)
+{
+    struct view view = {.dir_fd = -1, .logs_fd = -1};
+    struct options o;
+    bool ended, found = false;
+    auto_close int dir_fd = runs_open(run, false, &ended, NULL);
+    auto_close int logs_fd =
+        dir_fd < 0 ? -1 : openat(dir_fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct dirent **list = NULL;
+    int n = logs_fd < 0 ? 0 : scandirat(logs_fd, ".", &list, is_log, NULL);
+
+    choose_replica(a, &view, &o, word);
+    for (int i = 0; i < n; i++) {
+        struct owner own;
+
+        found =
+            found || (parse_name(list[i]->d_name, &own) && strcmp(own.replica, view.replica) == 0);
+        free(list[i]);
+    }
+    free(list);
+    return found;
+}
+
+/* [ID [REPLICA]], or the replica alone. */
+static int find_run(const struct verb *verb, struct arena *a, const struct operands *ops,
+                    struct run_ref *ret, const char **ret_replica)
+{
+    const char *word = ops->n ? ops->v[0] : NULL;
+
+    *ret_replica = ops->n > 1 ? ops->v[1] : NULL;
+    if (ops->n == 1 && runs_find(a, word, RUNS_NEWEST, ret, NULL) < 0 &&
+        runs_find(a, NULL, RUNS_NEWEST, ret, NULL) == 0 && is_replica_of(a, ret, word)) {
+        *ret_replica = word;
+        return 0;
+    }
+    return target_find(verb, a, word, ret);
 }
 
 static int run_logs(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
-    struct options o = {.rank = -1};
+    struct options o = {.rank = -1, .tail = -1};
     CLEANUP(view_release)
     struct view view = {.o = &o, .dir_fd = -1, .logs_fd = -1, .shown_elsewhere = STRVEC_INIT};
     struct operands ops;
     struct run_ref run;
+    const char *replica = NULL;
     struct err e;
     bool ended;
     int code = target_operands(verb, &o, argc, argv, 2, &ops);
@@ -369,51 +426,64 @@ static int run_logs(const struct verb *verb, int argc, char **argv)
     if (code == 0)
         code = compile(verb, &view);
     if (code == 0)
-        code = target_find(verb, a, ops.n ? ops.v[0] : NULL, &run);
+        code = find_run(verb, a, &ops, &run, &replica);
     if (code != 0)
         return code;
-    view.replica = ops.n > 1 ? ops.v[1] : NULL;
+    if (replica)
+        choose_replica(a, &view, &o, replica);
     view.dir_fd = runs_open(&run, false, &ended, &e);
     if (view.dir_fd < 0)
         return target_failed(&run, &e);
     view.logs_fd = openat(view.dir_fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     look_for_logs(&view);
-    bool follows = o.follow && !ended, prefixed = want_prefix(&view, follows);
+    bool follows = o.follow && !ended;
+    view.how.prefixed = want_prefix(&view, follows);
+    view.how.timestamps = o.timestamps;
+    view.marks = marks_new(view.dir_fd, o.timestamps);
     if (view.n_chosen == 0 && !follows && (view.replica || o.role || o.rank >= 0 || o.attempt))
         return nothing_chosen(&view, &run);
+    if (o.tail >= 0)
+        skip_to_tail(&view);
     if (follows)
-        follow(&view, &run, prefixed);
+        follow(&view, &run);
+    else if (o.timestamps)
+        show_merged(&view);
     else
-        (void)show_all(&view, prefixed);
-    finish_lines(&view, prefixed);
+        (void)show_all(&view);
+    finish_lines(&view);
     return finish_output();
 }
 
 static const struct opt opts[] = {
     {"follow", 'f', OPT_FLAG, offsetof(struct options, follow),
-     .help = "go on until the run has ended"},
+     .help = "follow until the run has ended"},
     {"role", 0, OPT_STRING, offsetof(struct options, role), .arg = "ROLE",
-     .help = "only logs of this role"},
+     .help = "show only logs of this role"},
     {"rank", 0, OPT_INT, offsetof(struct options, rank), .arg = "N",
-     .help = "only the log of this rank"},
+     .help = "show only the log of this rank"},
     {"attempt", 0, OPT_INT, offsetof(struct options, attempt), .arg = "N",
-     .help = "only logs of this attempt", .min = 1},
+     .help = "show only logs of this attempt", .min = 1},
     {"grep", 0, OPT_STRING, offsetof(struct options, grep), .arg = "ERE",
-     .help = "only lines that match this extended regular expression"},
+     .help = "show only lines that match this extended regular expression"},
     {"since", 0, OPT_DURATION, offsetof(struct options, since_ms), .arg = "D",
-     .help = "only logs that were written to in the last D"},
+     .help = "show only logs written to within the last D"},
+    {"tail", 0, OPT_INT, offsetof(struct options, tail), .arg = "N",
+     .help = "show only the last N lines of each log"},
+    {"timestamps", 0, OPT_FLAG, offsetof(struct options, timestamps),
+     .help = "show when each line was written"},
     OPT_END,
 };
 
 const struct verb verb_logs = {
     .name = "logs",
-    .synopsis = "[OPTION…] [ID [REPLICA]]",
-    .summary = "show what the processes of a job wrote",
-    .about = "Lines of several logs have the prefix that muster run gives them, [worker-2] or "
-             "[worker-2/7] for a rank; a single log is shown as it is. Logs come one after the "
-             "other, with -f as they grow. A rank whose mpirun shows its output too is left out "
-             "unless it is asked for.\n"
-             "\n" TARGET_ABOUT,
+    .synopsis = "[OPTION…] [ID] [REPLICA]",
+    .summary = "show the output of a job's processes",
+    .about =
+        "Lines of several logs are prefixed as by muster run, with [worker-2], or [worker-2/7] for "
+        "a rank; a single log is shown without prefixes. Logs are shown one after the other, with "
+        "--timestamps in order of time, with -f as they grow. A rank whose output mpirun also "
+        "prints is shown only if requested. REPLICA may be the prefix of a line, such as "
+        "worker-2/7; without ID it refers to the newest run.\n\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_logs,

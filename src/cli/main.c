@@ -8,32 +8,55 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/creation.h"
+#include "base/io.h"
+#include "base/strbuf.h"
+#include "cli/as_typed.h"
+#include "cli/place.h"
+
 #ifndef MUSTER_VERSION
 #define MUSTER_VERSION "0"
 #endif
+#ifndef MUSTER_COMMIT
+#define MUSTER_COMMIT ""
+#endif
 
-const struct verb *const verbs[] = {
-    &verb_run,    &verb_validate, &verb_explain, &verb_convert, &verb_generate, &verb_list,
-    &verb_show,   &verb_events,   &verb_logs,    &verb_wait,    &verb_cancel,   &verb_pause,
-    &verb_resume, &verb_exec,     &verb_sim,     &verb_schema,  &verb_help,     NULL,
-};
+static bool is_job_file(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+
+    return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml") || !strcmp(dot, ".json"));
+}
 
 static int unknown_verb(const char *word)
 {
-    const char *near = nearest_verb(word);
+    const char *near = nearest_verb(word), *line = NULL;
+    auto_strbuf struct strbuf safe = STRBUF_INIT, text = STRBUF_INIT, typed = STRBUF_INIT;
 
-    fprintf(stderr, "muster: unknown %s \"%s\"", word[0] == '-' ? "option" : "verb", word);
-    if (near)
-        fprintf(stderr, ", did you mean \"%s\"?", near);
-    fputs("\ntry: muster --help\n", stderr);
+    strbuf_add_escaped(&safe, word, strlen(word));
+    if (habit_verb(word, &line))
+        strbuf_addf(&text, "; use: %s", line);
+    else if (is_job_file(word))
+        strbuf_addf(&text, "; to run a job file: muster run %s", safe.buf);
+    else if (near)
+        strbuf_addf(&text, ", did you mean \"%s\"?", near);
+    add_as_typed(&typed, text.buf);
+    fprintf(stderr, "muster: unknown %s \"%s\"%s\n", word[0] == '-' ? "option" : "command",
+            safe.buf, typed.buf);
+    print_try("muster --help");
     return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
+    if (!io_fill_streams())
+        return EXIT_MUSTER; /* and no stream to say it on */
+    creation_begin();
+    set_typed(argv[0]);
+    place_remember(argc, argv);
     /* A set-user-ID copy would hand its rights to whatever the caller's environment names. */
     if (getauxval(AT_SECURE)) {
-        fputs("muster: refuses to run with privileges its caller does not have\n", stderr);
+        fputs("muster: refusing to run with privileges that the caller does not have\n", stderr);
         return EXIT_MUSTER;
     }
     if (argc < 2) {
@@ -45,11 +68,15 @@ int main(int argc, char **argv)
         return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
     }
     if (!strcmp(argv[1], "--version")) {
-        puts("muster " MUSTER_VERSION);
+        puts(*MUSTER_COMMIT ? "muster " MUSTER_VERSION " (" MUSTER_COMMIT ")"
+                            : "muster " MUSTER_VERSION);
         return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
     }
 
-    const struct verb *verb = find_verb(argv[1]);
+    const char *line = NULL;
+    const struct verb *verb = find_verb(argv[1]), *meant = verb ? NULL : habit_verb(argv[1], &line);
 
+    if (meant && !line)
+        verb = meant;
     return verb ? verb->run(verb, argc - 1, argv + 1) : unknown_verb(argv[1]);
 }

@@ -8,23 +8,47 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/mem.h"
 #include "base/nearest.h"
 #include "base/num.h"
 #include "base/strbuf.h"
+#include "cli/as_typed.h"
 
 #define HELP_COLUMN 28 /* where an option's help begins */
 #define HELP_WIDTH 79
+
+/* Words of files and command lines cannot act on the terminal. */
+static void print_safe(const char *verb, const char *fmt, va_list ap)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, typed = STRBUF_INIT, safe = STRBUF_INIT;
+
+    strbuf_vaddf(&text, fmt, ap);
+    add_as_typed(&typed, text.buf);
+    strbuf_add_escaped(&safe, typed.buf, typed.len);
+    fprintf(stderr, "muster %s: %s\n", verb, safe.buf);
+}
 
 int usage_error(const struct verb *verb, const char *fmt, ...)
 {
     va_list ap;
 
-    fprintf(stderr, "muster %s: ", verb->name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    print_safe(verb->name, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\ntry: muster %s --help\n", verb->name);
+    auto_strbuf struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "muster %s --help", verb->name);
+    print_try(line.buf);
     return verb->usage_exit;
+}
+
+void complain(const char *verb, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print_safe(verb, fmt, ap);
+    va_end(ap);
 }
 
 bool want_colour(FILE *stream)
@@ -47,7 +71,8 @@ static bool nth_part(const struct verb *verb, size_t i, struct opt_part *ret)
     return true;
 }
 
-/* --- help --------------------------------------------------------------------------------------- */
+/* --- help ---------------------------------------------------------------------------------------
+ */
 
 static void add_choices(struct strbuf *sb, const struct opt *o, const char *separator)
 {
@@ -113,13 +138,15 @@ void print_verb_help(const struct verb *verb, FILE *out)
     for (size_t i = 0; nth_part(verb, i, &part); i++) {
         fprintf(out, "\n%s:\n", part.heading);
         for (const struct opt *o = part.opts; o->name; o++)
-            help_option(o, out);
+            if (o->help)
+                help_option(o, out);
         if (i == 0)
             help_option(&help, out);
     }
 }
 
-/* --- parsing ------------------------------------------------------------------------------------ */
+/* --- parsing ------------------------------------------------------------------------------------
+ */
 
 struct parse {
     const struct verb *verb;
@@ -153,15 +180,18 @@ static int unknown_long(const struct verb *verb, const char *name, size_t n)
 
     for (size_t i = 0; nth_part(verb, i, &part); i++)
         for (const struct opt *o = part.opts; o->name && count < ARRAY_SIZE(names); o++)
-            names[count++] = o->name;
+            if (o->help)
+                names[count++] = o->name;
 
-    auto_free char *word = strndup(name, n);
-    const char *near = word ? nearest_word(word, names, count) : NULL;
+    auto_free char *word = xasprintf("--%.*s", (int)n, name);
+    const char *near = nearest_word(word + 2, names, count), *answer = habit_option(verb, word);
 
-    if (near)
-        usage_error(verb, "unknown option --%.*s, did you mean --%s?", (int)n, name, near);
+    if (answer)
+        usage_error(verb, "unknown option %s; %s", word, answer);
+    else if (near)
+        usage_error(verb, "unknown option %s, did you mean --%s?", word, near);
     else
-        usage_error(verb, "unknown option --%.*s", (int)n, name);
+        usage_error(verb, "unknown option %s", word);
     return -EINVAL;
 }
 
@@ -181,19 +211,31 @@ static int store_choice(const struct parse *p, const struct opt *o, void *at, co
 
     add_choices(&all, o, ", ");
     if (near)
-        usage_error(p->verb, "--%s: no \"%s\", did you mean %s?", o->name, text, near);
+        usage_error(p->verb, "--%s must be one of %s, not \"%s\"; did you mean %s?", o->name,
+                    all.buf, text, near);
     else
-        usage_error(p->verb, "--%s: no \"%s\", only %s", o->name, text, all.buf);
+        usage_error(p->verb, "--%s must be one of %s, not \"%s\"", o->name, all.buf, text);
     return -EINVAL;
+}
+
+/* "-n" rather than "--processes". */
+static const char *as_typed(const struct opt *o, char name[LIMIT_NAME])
+{
+    if (o->letter)
+        (void)snprintf(name, LIMIT_NAME, "-%c", o->letter);
+    else
+        (void)snprintf(name, LIMIT_NAME, "--%s", o->name);
+    return name;
 }
 
 static int store_int(const struct parse *p, const struct opt *o, void *at, const char *text)
 {
+    char name[LIMIT_NAME];
     int64_t value;
 
     if (num_i64(text, &value) < 0 || value < o->min) {
-        usage_error(p->verb, "--%s: \"%s\" is no number of at least %lld", o->name, text,
-                    (long long)o->min);
+        usage_error(p->verb, "%s must be a number ≥ %lld, not \"%s\"", as_typed(o, name),
+                    (long long)o->min, text);
         return -EINVAL;
     }
     *(int64_t *)at = value;
@@ -204,8 +246,9 @@ static int store_duration(const struct parse *p, const struct opt *o, void *at, 
 {
     int64_t value;
 
-    if (duration_ms(text, &value) < 0) {
-        usage_error(p->verb, "--%s: \"%s\" is no duration such as 500ms, 2s or 5m", o->name, text);
+    if (duration_option_ms(text, &value) < 0) {
+        usage_error(p->verb, "--%s must be a duration such as 500ms, 2s or 5m, not \"%s\"", o->name,
+                    text);
         return -EINVAL;
     }
     *(int64_t *)at = value;
@@ -279,14 +322,21 @@ static int parse_long(struct parse *p, const char *text)
 /* Letters of flags may share an argument; the first one that takes a value takes the rest. */
 static int parse_letters(struct parse *p, const char *text)
 {
+    auto_free char *whole = xasprintf("-%.*s", (int)strcspn(text, "="), text);
+    const char *answer = habit_option(p->verb, whole);
+
+    if (!strcmp(text, "h") && !find(p, NULL, 0, 'h', &(char *){NULL}))
+        help_and_exit(p->verb);
+    if (answer) {
+        usage_error(p->verb, "unknown option %s; %s", whole, answer);
+        return -EINVAL;
+    }
     for (; *text; text++) {
         char *base = NULL;
         const struct opt *o = find(p, NULL, 0, *text, &base);
 
-        if (*text == 'h' && !o)
-            help_and_exit(p->verb);
         if (!o) {
-            usage_error(p->verb, "unknown option -%c", *text);
+            usage_error(p->verb, "unknown option %s", whole);
             return -EINVAL;
         }
         if (o->kind != OPT_FLAG)
@@ -294,6 +344,15 @@ static int parse_letters(struct parse *p, const char *text)
         store(p, o, base, NULL);
     }
     return 0;
+}
+
+/* -np 4, as mpirun has it. */
+static bool is_habit(const struct parse *p, const char *text)
+{
+    char *base = NULL;
+    const struct opt *o = find(p, text, strcspn(text, "="), 0, &base);
+
+    return o && !o->help;
 }
 
 int opts_parse(const struct verb *verb, void *target, int argc, char **argv, struct operands *ret)
@@ -310,10 +369,17 @@ int opts_parse(const struct verb *verb, void *target, int argc, char **argv, str
             ops.n_rest = argc - p.i - 1;
             break;
         }
-        if (arg[0] != '-' || !arg[1])
+        if (arg[0] != '-' || !arg[1]) {
+            if (ops.n == 0 && verb->command_begins && verb->command_begins(target, arg)) {
+                ops.rest = argv + p.i;
+                ops.n_rest = argc - p.i;
+                break;
+            }
             ops.v[ops.n++] = argv[p.i];
-        else if (arg[1] == '-')
+        } else if (arg[1] == '-')
             r = parse_long(&p, arg + 2);
+        else if (arg[2] && is_habit(&p, arg + 1))
+            r = parse_long(&p, arg + 1);
         else
             r = parse_letters(&p, arg + 1);
         if (r < 0)

@@ -1,11 +1,12 @@
 /* resume.c - `muster resume`: lets a job go on that was paused, debugged, or held after a failure.
  *
- * On a platform a person edits the job and its `enabled` says whether it goes on. With -f the file is
- * asked the same: it must be this job's, must no longer want what is being ended, and must not say
- * something else about the time after the pause than it did when the run began.
+ * On a platform a person edits the job and its `enabled` says whether it goes on. With -f the file
+ * is asked the same: it must be this job's, must no longer want what is being ended, and must not
+ * say something else about the time after the pause than it did when the run began.
  */
 #include <string.h>
 
+#include "doc/json_read.h"
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
 #include "cli/target.h"
@@ -50,7 +51,7 @@ struct keys {
 
 static struct keys keys_of(const struct job_spec *spec)
 {
-    if (strcmp(spec->dialect, "muster-v1") == 0)
+    if (dialect_by_id(spec->dialect) == &muster_v1)
         return (struct keys){"pause.roles", "skipInit"};
     return (struct keys){"resumeSpecs", "skipInitContainer"};
 }
@@ -58,9 +59,9 @@ static struct keys keys_of(const struct job_spec *spec)
 static void refuse_change(struct job_file *jf, const struct job_spec *spec, const struct node *at,
                           const char *role, const char *what)
 {
-    diag_at(&jf->diags, at, "E0550", "start a new run to change them",
-            "`%s` cannot be changed while the job is there: %s of `%s` is not as it was",
-            keys_of(spec).list, what, role);
+    diag_at(&jf->diags, at, "E0550", "start a new run to change it",
+            "`%s` cannot be changed while the job exists: %s of `%s` differs", keys_of(spec).list,
+            what, role);
 }
 
 /* Points to the key that differs, or to the entry if that is no longer there. */
@@ -109,10 +110,10 @@ static void compare_modes(struct job_file *jf, const struct job_spec *spec,
 {
     if (spec->pause && strcmp(run->state, "paused") == 0)
         diag_at(&jf->diags, spec->pause_at, "E0551", "set it to false to resume the job",
-                "the file still wants the job to be paused");
+                "the file still pauses the job");
     if (spec->debug && strcmp(run->state, "debugging") == 0)
         diag_at(&jf->diags, spec->debug_at, "E0551", "set it to false to start the job",
-                "the file still wants the job to be debugged");
+                "the file still sets debug mode");
 }
 
 static const struct job_spec *find_job(const struct job_file *jf, const struct run_ref *run)
@@ -140,7 +141,7 @@ static int check_file(struct arena *a, const struct options *o, const struct run
     if (spec) {
         if (runs_ask(run, "resume-specs", &body, &e) < 0)
             return target_failed(run, &e);
-        compare_specs(&jf, spec, runs_json(a, body.buf, body.len));
+        compare_specs(&jf, spec, json_node(a, body.buf, body.len));
         compare_modes(&jf, spec, run);
         diags_sort(&jf.diags);
     }
@@ -148,7 +149,7 @@ static int check_file(struct arena *a, const struct options *o, const struct run
         return 0;
     print_diagnostics(&jf);
     if (jf.verdict == VERDICT_ACCEPT && !spec)
-        tell_error("%s: it holds no job %s of dialect %s", o->file, run->name, run->dialect);
+        tell_error("%s: job %s of dialect %s not found", o->file, run->name, run->dialect);
     return EXIT_USAGE;
 }
 
@@ -184,7 +185,7 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
 
 static const struct opt opts[] = {
     {"file", 'f', OPT_STRING, offsetof(struct options, file), "FILE",
-     .help = "only if this, the job's file as it is now, agrees"},
+     .help = "check FILE, the job file as it is now, before resuming"},
     OPT_END,
 };
 static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_PART_END};
@@ -192,18 +193,13 @@ static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_
 const struct verb verb_resume = {
     .name = "resume",
     .synopsis = "[-f FILE] [ID]",
-    .summary = "let a job go on that is paused, debugged or held",
-    .about =
-        "A paused job: every process is started anew, as a further attempt that counts against no "
-        "retry budget, with the commands that the file has for that (T9k's resumeSpecs). A job "
-        "that is debugged (run --debug) is begun in the same way, with its own commands. One that "
-        "has "
-        "failed and is held (run --hold-on-failure) is tried again, or ends, as it would have.\n"
-        "\n"
-        "With -f, FILE is read again. It must be the job's own, it must no longer want the pause "
-        "or the debugging, and what it has for the time after a pause must be what the run began "
-        "with; other changes are not taken up.\n"
-        "\n" TARGET_ABOUT,
+    .summary = "continue a paused, debugged or held job",
+    .about = "Restarts every process of a paused job as a new attempt that does not count against "
+             "the retry limit, with the commands that the file sets for it (T9k's resumeSpecs). "
+             "Starts the commands of a job in debug mode (run --debug). Retries or ends a failed "
+             "job that is held (run --hold-on-failure).\n\nWith -f, reads FILE again: it must be "
+             "the job's own file, must no longer pause or debug the job, and its resumeSpecs must "
+             "be unchanged; other changes are ignored.\n\n" TARGET_ABOUT,
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

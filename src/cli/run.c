@@ -3,11 +3,13 @@
  * Only wiring: read, plan, prepare the directories, drive, tell. Every refusal of ours is exit code
  * 125, so that it can never be mistaken for the job's own.
  */
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -15,26 +17,30 @@
 #include "cli/diagnose.h"
 #include "cli/explain.h"
 #include "cli/job_options.h"
+#include "cli/place.h"
+#include "cli/on_screen.h"
+#include "cli/other_files.h"
+#include "cli/preface.h"
+#include "cli/refusal.h"
+#include "cli/run_command.h"
+#include "cli/settings.h"
 #include "cli/tell.h"
+#include "cli/stale_findings.h"
 #include "dialect/dialect.h"
-#include "engine/local/facts.h"
-#include "engine/local/images.h"
-#include "engine/local/isolate.h"
-#include "engine/local/ports.h"
-#include "engine/local/secrets.h"
-#include "engine/local/volumes.h"
-#include "job/hint.h"
-#include "job/mask.h"
+#include "engine/engine.h"
 #include "job/report.h"
-#include "run/azureml_dir.h"
-#include "run/driver.h"
-#include "run/tail.h"
+#include "rundir/azureml_dir.h"
+#include "rundir/command_line.h"
+#include "rundir/evidence.h"
+#include "foreground/driver.h"
+#include "rundir/outputs.h"
+#include "rundir/reserve.h"
 
 struct run_options {
-    int64_t n, hosts;
+    struct command_options command;
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms, hang_timeout_ms;
-    const char *isolate, *report, *run_dir;
-    bool trust_launcher, hold;
+    const char *isolate, *report, *run_dir, *on;
+    bool trust_launcher, hold, no_prefix, quiet;
     struct job_options job;
 };
 
@@ -42,24 +48,43 @@ static const char *const isolation_levels[] = {"auto", "names", "network", "none
 
 #define AT(field) offsetof(struct run_options, field)
 static const struct opt run_opts[] = {
-    {"processes", 'n', OPT_INT, AT(n), "N", "start N processes of CMD", NULL, 1},
-    {"hosts", 0, OPT_INT, AT(hosts), "H", "spread them over H replicas (default 1)", NULL, 1},
+    {"processes", 'n', OPT_INT, AT(command.n), "N", "start N processes of CMD", NULL, 1},
+    {"hosts", 0, OPT_INT, AT(command.hosts), "H", "spread them over H replicas (default 1)", NULL,
+     1},
+    {"name", 0, OPT_STRING, AT(command.name), "NAME", "name the run (default: from CMD)", NULL, 0},
+    {"mpi", 0, OPT_FLAG, AT(command.mpi), NULL, "start CMD as one MPI world with mpirun", NULL, 0},
+    {"no-mpi", 0, OPT_FLAG, AT(command.no_mpi), NULL,
+     "start an MPI program as N separate processes", NULL, 0},
+    /* torchrun, mpirun, srun */
+    {"np", 0, OPT_INT, AT(command.n), "N", .min = 1},
+    {"ntasks", 0, OPT_INT, AT(command.n), "N", .min = 1},
+    {"nproc-per-node", 0, OPT_INT, AT(command.per_host), "N", .min = 1},
+    {"nproc_per_node", 0, OPT_INT, AT(command.per_host), "N", .min = 1},
+    {"nnodes", 0, OPT_INT, AT(command.hosts), "H", .min = 1},
+    {"standalone", 0, OPT_FLAG, AT(command.ignored), .help = NULL},
+    {"oversubscribe", 0, OPT_FLAG, AT(command.ignored), .help = NULL},
+    {"allow-run-as-root", 0, OPT_FLAG, AT(command.ignored), .help = NULL},
     {"report", 0, OPT_STRING, AT(report), "FILE", "write the report as JSON; - is stdout", NULL, 0},
-    {"grace", 0, OPT_DURATION, AT(grace_ms), "D", "time between SIGTERM and SIGKILL (default 10s)",
-     NULL, 0},
+    {"grace", 0, OPT_DURATION, AT(grace_ms), "D",
+     "wait D between SIGTERM and SIGKILL, for every role (default 10s)", NULL, 0},
     {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D",
-     "how long replicas may take to be ready (default 600s)", NULL, 0},
+     "fail if replicas are not ready within D (default 600s)", NULL, 0},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
-     "after a rank has failed: how long silence may last (default 60s)", NULL, 0},
+     "end the job if nothing happens for D after a rank has failed (default 60s)", NULL, 0},
     {"hang-timeout", 0, OPT_DURATION, AT(hang_timeout_ms), "D",
-     "end a job that has done nothing for so long (default: never)", NULL, 0},
+     "end the job after this much time without output or I/O (default: never)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
-     "believe an mpirun that ends with 0 although a rank failed", NULL, 0},
+     "accept exit status 0 of mpirun even if a rank failed", NULL, 0},
     {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
      "keep the replicas of a failed job until resume or cancel", NULL, 0},
-    {"isolate", 0, OPT_CHOICE, AT(isolate), NULL, "how replicas are kept apart", isolation_levels,
-     0},
+    {"isolate", 0, OPT_CHOICE, AT(isolate), NULL, "set how replicas are isolated from each other",
+     isolation_levels, 0},
+    {"on", 0, OPT_CHOICE, AT(on), NULL,
+     "choose where it runs (default: local, or `on` of the configuration)", engine_names, 0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
+    {"no-prefix", 0, OPT_FLAG, AT(no_prefix), NULL, "show output without [replica/rank]", NULL, 0},
+    {"quiet", 'q', OPT_FLAG, AT(quiet), NULL,
+     "show only the job's output and, if it fails, the verdict", NULL, 0},
     OPT_END,
 };
 static const struct opt_part run_parts[] = {
@@ -75,14 +100,22 @@ struct run {
     struct job_file jf;          /* empty without a file */
     const struct job_spec *spec; /* adjusted */
     struct changes changes;
-    struct facts facts;
+    const struct engine_class *engine;
+    struct survey survey;
+    const struct plan *plan; /* once its run directory is there */
     struct rundir rd;
-    struct leases held;
+    struct log_gaps gaps;
+    int report_code; /* of writing --report; then */
+    struct err report_err;
+    struct command_line command; /* as it was typed */
+    struct settings settings;
 };
 
 static void run_release(struct run *run)
 {
-    leases_release(&run->held);
+    log_gaps_release(&run->gaps);
+    survey_release(&run->survey);
+    command_line_release(&run->command);
     rundir_release(&run->rd);
     job_file_release(&run->jf);
     arena_free(run->a);
@@ -97,31 +130,6 @@ static int refuse(const char *what, const struct err *e)
 
 /* --- what to run ------------------------------------------------------------------------------ */
 
-static int spec_from_operands(const struct verb *verb, const struct run_options *o,
-                              const struct operands *ops, struct arena *a, struct job_spec **ret)
-{
-    char cwd[PATH_MAX];
-    int64_t hosts = o->hosts ? o->hosts : 1;
-
-    if (!ops->rest || ops->n_rest == 0)
-        return usage_error(verb, "-n wants a command after --");
-    if (ops->n > 0)
-        return usage_error(verb, "either FILE or -n N -- CMD, not both (%s)", ops->v[0]);
-    if (o->n > LIMIT_PROCESSES || hosts > LIMIT_REPLICAS || o->n / hosts > LIMIT_SLOTS)
-        return usage_error(verb, "at most %d processes on at most %d hosts, %d on each",
-                           LIMIT_PROCESSES, LIMIT_REPLICAS, LIMIT_SLOTS);
-    if (o->n % hosts != 0)
-        return usage_error(verb, "-n %lld cannot be spread evenly over --hosts %lld",
-                           (long long)o->n, (long long)hosts);
-    if (!getcwd(cwd, sizeof(cwd))) {
-        tell_error("cannot find out the working directory: %s", strerror(errno));
-        return EXIT_MUSTER;
-    }
-    *ret = spec_from_command(a, (int32_t)o->n, (int32_t)hosts, (const char *const *)ops->rest,
-                             arena_strdup(a, cwd));
-    return 0;
-}
-
 static int spec_from_file(struct run *run, const char *path, struct job_spec **ret)
 {
     struct job_file *jf = &run->jf;
@@ -131,16 +139,18 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
 
     if (job_file_read(run->a, path, &opts, jf, &e) < 0)
         return refuse(NULL, &e);
-    print_diagnostics(jf);
+    if (jf->verdict != VERDICT_ACCEPT && tell_other_file(jf))
+        return EXIT_MUSTER;
     if (jf->verdict != VERDICT_ACCEPT) {
+        print_diagnostics(jf);
         tell_error("%s: %s", path,
-                   jf->verdict == VERDICT_NOTJOB        ? "this is no job file"
+                   jf->verdict == VERDICT_NOTJOB ? "not a job file; known kinds: " KNOWN_KINDS
                    : jf->verdict == VERDICT_UNSUPPORTED ? "this kind of job is not supported"
                                                         : "the job file has errors");
         return EXIT_MUSTER;
     }
     if (jf->n_jobs != 1) {
-        tell_error("%s: holds %zu jobs, run takes one: give each a file of its own", path,
+        tell_error("%s: contains %zu jobs, but run takes one; put each into a separate file", path,
                    jf->n_jobs);
         return EXIT_MUSTER;
     }
@@ -150,130 +160,163 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *cause_log(const struct job *job, char name[PLAN_LOG_NAME])
-{
-    const struct cause *c = &job->cause;
+/* What the verdict and the report are made of, beside the job. */
+struct findings {
+    struct evidence evidence;
+    struct strvec outputs;
+};
 
-    if (c->launch >= 0)
-        return job->launches[c->launch].ranks[c->rank].log;
-    if (c->process < 0)
-        return NULL;
-    if (*c->end.init)
-        return plan_init_log(&job->plan->replicas[c->replica], c->end.init,
-                             job_start(job, (uint32_t)c->process), name);
-    return plan_log_name(&job->plan->processes[c->process], job_start(job, (uint32_t)c->process),
-                         name);
+static void findings_release(struct findings *f)
+{
+    evidence_release(&f->evidence);
+    strvec_release(&f->outputs);
 }
 
-/* Where a rank of mpirun has said what it thinks of it: rank 0's log, or that of whoever called mpirun. */
-static const char *success_log(const struct job *job, char name[PLAN_LOG_NAME])
+/* A program of every role was missing, or that of the role that decides: the job never began. */
+static bool never_began(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
-    int32_t launcher = job->plan->launcher;
-
-    if (l && l->size > 0 && l->ranks[0].log)
-        return l->ranks[0].log;
-    return launcher >= 0 ? plan_log_name(&job->plan->processes[launcher],
-                                         job_start(job, (uint32_t)launcher), name)
-                         : NULL;
+    for (uint32_t i = 0; i < job->plan->n_processes; i++)
+        if (job->procs[i].state != PROC_PENDING && job->procs[i].end.exec_errno == 0)
+            return false;
+    return plan_refused(job->plan) && job->cause.kind == CAUSE_EXEC;
 }
 
-/* "rank 1 on worker-0 says: RuntimeError: words", if that log ends with an exception of its own. */
-static bool says_why(const struct rundir *rd, const struct job *job, const char *log, int64_t rank,
-                     uint32_t replica, struct strbuf *out)
+static void findings_gather(const struct run *run, const struct job *job, struct findings *f)
 {
-    auto_strvec struct strvec tail = STRVEC_INIT;
-
-    mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
-    const char *line = hint_exception((const char *const *)tail.v);
-    if (!line)
-        return false;
-    if (rank >= 0)
-        strbuf_addf(out, "rank %lld on ", (long long)rank);
-    strbuf_addf(out, "%s says: %s", job->plan->replicas[replica].name, line);
-    return true;
+    *f = (struct findings){.outputs = STRVEC_INIT};
+    evidence_gather(&f->evidence, run->rd.logs_fd, job);
+    outputs_find(run->rd.fd, run->rd.path, &f->outputs);
 }
 
-/* Who of the others did it, where the first that ended only says that it has lost them. */
-static void find_other(const struct rundir *rd, const struct job *job, const struct strvec *tail,
-                       struct strbuf *out)
+/* A file is written before anybody has to read our output; a pipe or stdout in its turn. */
+static bool report_is_file(const char *path)
 {
-    const struct launch *l = job_last_launch(job);
-    char name[PLAN_LOG_NAME];
+    struct stat st;
 
-    if (job->cause.replica < 0 || !hint_lost_others((const char *const *)tail->v))
-        return;
-    for (uint32_t i = 0; l && i < l->size && i < LIMIT_OTHER_LOGS; i++)
-        if (l->ranks[i].log && says_why(rd, job, l->ranks[i].log, i, l->ranks[i].replica, out))
-            return;
-    for (uint32_t i = 0; !l && i < job->plan->n_processes && i < LIMIT_OTHER_LOGS; i++) {
-        const struct process *p = &job->plan->processes[i];
-
-        if (says_why(rd, job, plan_log_name(p, job_start(job, i), name), p->rank, p->replica, out))
-            return;
-    }
+    return strcmp(path, "-") != 0 && (lstat(path, &st) < 0 || S_ISREG(st.st_mode));
 }
 
-static int write_report(const char *path, int run_fd, const struct job *job,
-                        const struct strvec *tail, const char *other, struct err *e)
+static void report_text(const struct run *run, const struct job *job, const struct findings *f,
+                        struct strbuf *sb)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    struct json j = JSON_PRETTY(&sb);
-    struct report_context ctx = {
-        .engine = "local", .log_tail = (const char *const *)tail->v, .other = other};
+    struct json j = JSON_PRETTY(sb);
+    struct report_context ctx = {.engine = run->engine->name,
+                                 .gaps = run->gaps.v,
+                                 .n_gaps = run->gaps.n,
+                                 .outputs = (const char *const *)f->outputs.v};
 
+    evidence_report(&f->evidence, &ctx);
     report_write(job, &ctx, &j);
-    strbuf_addch(&sb, '\n');
-    (void)io_write_atomic(run_fd, "report.json", sb.buf, sb.len, NULL);
-    return path ? tell_write_file(path, sb.buf, sb.len, e) : 0;
+    strbuf_addch(sb, '\n');
 }
 
-static int tell(const struct run_options *o, const struct rundir *rd, const struct job *job)
+/* The job has ended. Files first: whoever is to read our output may never do so. */
+static void write_report(void *ctx, const struct job *job)
 {
-    struct err e;
-    auto_strvec struct strvec tail = STRVEC_INIT;
-    auto_strbuf struct strbuf other = STRBUF_INIT;
-    char name[PLAN_LOG_NAME];
-    const char *log = cause_log(job, name);
+    struct run *run = ctx;
+    CLEANUP(findings_release) struct findings f;
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
 
-    if (log && *log)
-        mask_lines(job->plan, &tail, log_tail(rd->logs_fd, log, &tail));
-    else if (job->outcome == OUTCOME_SUCCEEDED && success_log(job, name))
-        log_head(rd->logs_fd, success_log(job, name), &tail);
-    find_other(rd, job, &tail, &other);
-    tell_verdict(job, rd->path, log, &tail, other.buf);
-    if (write_report(o->report, rd->fd, job, &tail, other.buf, &e) < 0)
-        return refuse("the report could not be written", &e);
+    findings_gather(run, job, &f);
+    report_text(run, job, &f, &sb);
+    reserve_release(run->rd.fd);
+    (void)io_write_atomic(run->rd.fd, "report.json", sb.buf, sb.len, NULL);
+    if (run->o.report && report_is_file(run->o.report))
+        run->report_code = tell_write_file(run->o.report, sb.buf, sb.len, &run->report_err);
+}
+
+static int tell(struct run *run, const struct job *job)
+{
+    const struct rundir *rd = &run->rd;
+    CLEANUP(findings_release) struct findings f;
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    findings_gather(run, job, &f);
+    const struct verdict_context ctx = {.run_dir = rd->path,
+                                        .log = f.evidence.log,
+                                        .tail = &f.evidence.tail,
+                                        .other = f.evidence.other.buf,
+                                        .gaps = &run->gaps,
+                                        .seen = output_on_screen(rd->logs_fd)};
+    if (never_began(job))
+        tell_not_started(job);
+    else
+        tell_verdict(job, &ctx);
+    tell_outputs(&f.outputs);
+    if (!never_began(job))
+        tell_discarded(job->plan);
+    if (run->o.report && !report_is_file(run->o.report)) {
+        report_text(run, job, &f, &sb);
+        run->report_code = tell_write_file(run->o.report, sb.buf, sb.len, &run->report_err);
+    }
+    if (run->report_code < 0)
+        return refuse("the report could not be written", &run->report_err);
     return job->exit_code;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static int64_t grace_of(const struct job_spec *spec, int64_t option)
+/* What is run, as `explain -o json` would have shown it, kept with the run. Some environments grow
+ * with the number of processes (TF_CONFIG): those of a large job are not all in it. Written while
+ * the processes are being started, because nobody waits for it. */
+static void write_plan(void *ctx)
 {
-    for (size_t k = 0; k < spec->n_roles; k++)
-        if (spec->roles[k].grace_s >= 0)
-            return spec->roles[k].grace_s * INT64_C(1000);
-    return option;
-}
-
-/* What is run, as `explain -o json` would have shown it, kept with the run. */
-static int write_plan(const struct run *run, const struct plan *plan, struct err *e)
-{
+    const struct run *run = ctx;
+    struct err e;
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     auto_arena struct arena *a = arena_new(); /* environments are made for this only */
     struct json j = JSON_PRETTY(&sb);
-    const struct explained told = {
-        .path = run->jf.path, .ds = run->jf.path ? &run->jf.diags : NULL, .changes = &run->changes};
+    const struct explained told = {.path = run->jf.path,
+                                   .ds = run->jf.path ? &run->jf.diags : NULL,
+                                   .changes = &run->changes,
+                                   .env_limit = LIMIT_PLAN_BYTES};
 
     json_object(&j);
     json_key(&j, "jobs");
     json_array(&j);
-    explain_json(&j, a, plan, &told);
+    explain_json(&j, a, run->plan, &told);
     json_end(&j);
     json_end(&j);
     strbuf_addch(&sb, '\n');
-    return io_write_atomic(run->rd.fd, "plan.json", sb.buf, sb.len, e);
+    if (io_write_atomic(run->rd.fd, "plan.json", sb.buf, sb.len, &e) < 0)
+        tell_note(e.text);
+}
+
+/* A job in the background must not take what is typed for the shell. Its processes are in a session
+ * of their own, where nothing else would keep them from it. */
+static bool is_background_terminal(int fd)
+{
+    return isatty(fd) && tcgetpgrp(fd) != getpgrp();
+}
+
+static int refuse_job(const struct run *run, enum cause_kind kind, const char *what,
+                      const struct err *e)
+{
+    const struct refusal r = {.spec = run->spec,
+                              .file = run->jf.path,
+                              .options = &run->o.job,
+                              .engine = run->engine,
+                              .isolate = run->o.isolate,
+                              .run_id = run->rd.run_id ? run->rd.run_id : "",
+                              .report = run->o.report};
+
+    return refusal_tell(&r, kind, what, e);
+}
+
+/* -EINVAL: an option that names nothing of this job. Bad usage gets no report. */
+static int refuse_unless_usage(const struct run *run, enum cause_kind kind, const struct err *e)
+{
+    return e->code == -EINVAL ? refuse(NULL, e) : refuse_job(run, kind, NULL, e);
+}
+
+/* A job that never began leaves nothing but its report. */
+static int refuse_start(struct run *run, const struct plan *plan, const char *what,
+                        const struct err *e)
+{
+    if (run->rd.fd >= 0)
+        azureml_dir_finish(plan);
+    rundir_discard(&run->rd);
+    return refuse_job(run, CAUSE_UNSCHEDULABLE, what, e);
 }
 
 static int run_in(struct run *run)
@@ -284,28 +327,50 @@ static int run_in(struct run *run)
     struct err e;
     const struct plan *plan;
     struct drive_options drive_opts = {
-        .rules = {.grace_ms = grace_of(spec, o->grace_ms),
+        .engine = run->engine,
+        .rules = {.grace_ms = o->grace_ms >= 0 ? o->grace_ms : DEFAULT_GRACE_MS,
+                  .grace_fixed = o->grace_ms >= 0,
                   .start_timeout_ms = o->start_timeout_ms,
                   .recovery_timeout_ms = o->recovery_timeout_ms,
                   .trust_launcher = o->trust_launcher,
                   .hold = o->hold},
         .hang_timeout_ms = o->hang_timeout_ms,
-        .stdin_fd = o->n == 1 ? STDIN_FILENO : -1,
-        .colour = want_colour(stdout),
+        .stdin_fd = o->command.n > 0 && !is_background_terminal(STDIN_FILENO) ? STDIN_FILENO : -1,
+        .colour = {want_colour(stdout), want_colour(stderr)},
+        .no_prefix = o->no_prefix,
+        .no_status = o->quiet,
+        .gaps = &run->gaps,
         .note = tell_note,
+        .begun = write_plan,
+        .ended = write_report,
+        .ctx = run,
     };
 
-    if (plan_build(run->a, spec, &run->facts, &plan, &e) < 0)
-        return refuse("the job cannot be planned", &e);
-    tell_changes(&run->changes);
-    tell_plan_notes(plan);
-    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0 || write_plan(run, plan, &e) < 0)
-        return refuse(NULL, &e);
+    if (run->engine->plan(run->a, spec, &run->survey, &plan, &e) < 0)
+        return refuse_job(run, CAUSE_UNSCHEDULABLE, "the job cannot be planned", &e);
+    for (size_t i = 0; i < rd->notes.n; i++)
+        tell_note(rd->notes.v[i]);
+    drop_stale_findings(&run->jf.diags, &o->job, &run->changes);
+    if (plan_refused(plan))
+        tell_missing(run->a, plan);
+    else
+        tell_preface(&run->jf, &run->changes, plan);
+    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0 ||
+        command_line_write(rd->fd, &run->command, &e) < 0)
+        return refuse_start(run, plan, NULL, &e);
+    run->plan = plan;
+    reserve_take(rd->fd, plan);
     struct job *job = drive(plan, rd, &drive_opts, &e);
-    int code = job ? tell(o, rd, job) : refuse("the job could not be started", &e);
+    if (!job)
+        return refuse_start(run, plan, "the job could not be started", &e);
+    int code = tell(run, job);
+    bool began = !never_began(job);
     job_free(job);
     azureml_dir_finish(plan);
-    rundir_finish(rd);
+    if (began)
+        rundir_finish(rd, &run->settings.retention);
+    else
+        rundir_discard(rd);
     return code;
 }
 
@@ -315,71 +380,92 @@ static int prepare(struct run *run, const struct job_spec *spec)
     const struct job_options *o = &run->o.job;
     auto_free char *id = rundir_new_id();
     struct rundir *rd = &run->rd;
-    struct facts *facts = &run->facts;
     struct err e;
 
-    if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0 ||
-        rundir_name(id, run->o.run_dir, rd, &e) < 0 ||
-        images_map(run->a, run->spec, (const char *const *)o->images.v, &facts->images, &e) < 0 ||
-        facts_collect(run->a, run->spec, rd->run_id, rd->path, rd->scratch, facts, &e) < 0)
-        return refuse(NULL, &e);
-    if ((o->require_gpus && facts_require_gpus(run->spec, facts, &e) < 0) ||
-        job_runnable(o, run->spec, &e) < 0)
-        return refuse(NULL, &e);
-    job_facts(o, facts);
-    if (secrets_collect(run->a, run->spec, o->secrets, o->configmaps, &facts->secrets,
-                        &facts->n_secrets, NULL, &e) < 0)
-        return refuse(NULL, &e);
-    if (isolation_choose(run->a, run->o.isolate, facts, &e) < 0 ||
-        volumes_resolve(run->a, run->spec, (const char *const *)o->volumes_abs.v, o->secrets,
-                        o->configmaps, false, facts, &e) < 0 ||
-        ports_lease(run->a, run->spec, facts->network != 0, &facts->ports, &run->held, &e) < 0)
-        return refuse(NULL, &e);
+    if (run->engine->has_images)
+        job_put_images(&run->o.job);
+    if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0)
+        return refuse(NULL, &e); /* usage */
+    if (rundir_name(id, run->o.run_dir, rd, &e) < 0)
+        return refuse_job(run, CAUSE_UNSCHEDULABLE, NULL, &e);
+    int r = job_runnable(o, run->spec, &e);
+    if (r < 0)
+        return refuse_unless_usage(run, r == -ENOEXEC ? CAUSE_EXEC : CAUSE_UNSCHEDULABLE, &e);
+    struct survey_request rq = job_survey(o, run->spec, SURVEY_RUN);
+    rq.isolate = run->o.isolate;
+    rq.run_id = rd->run_id;
+    rq.run_dir = rd->path;
+    rq.scratch_dir = rd->scratch;
+    if (run->o.command
+            .n) { /* no file says which variables it needs: all, as torchrun and mpirun do */
+        rq.inherit_all = !o->clean_env;
+        rq.clean_env = false;
+    }
+    if (run->engine->survey(run->a, &rq, &run->survey, &e) < 0)
+        return run->survey.cause == CAUSE_NONE ? refuse(NULL, &e)
+                                               : refuse_job(run, run->survey.cause, NULL, &e);
+    if (run->o.command.n && command_fits_mpi(run->spec, &run->survey.facts, &e) < 0)
+        return refuse_job(run, CAUSE_EXEC, NULL, &e);
     return 0;
 }
 
 static int check_usage(const struct verb *verb, struct run_options *o, const struct operands *ops)
 {
     const char *of_file = job_options_of_file(&o->job);
+    int code = command_check(verb, &o->command, ops);
 
-    if (o->n == 0 && (ops->n != 1 || ops->rest))
-        return usage_error(verb,
-                           ops->n == 0 ? "wants a job FILE, or -n N -- CMD" : "wants one FILE");
-    if (o->n == 0 && o->hosts)
-        return usage_error(verb, "--hosts goes with -n");
-    if (o->n && of_file)
-        return usage_error(verb, "--%s goes with a job FILE, not with -n", of_file);
+    if (code)
+        return code;
+    if (o->command.n && of_file)
+        return usage_error(verb, "--%s requires a job FILE and cannot be used with -n", of_file);
     return job_options_check(verb, &o->job);
 }
 
 static int run_main(const struct verb *verb, int argc, char **argv)
 {
     CLEANUP(run_release)
-    struct run run = {.o = {.grace_ms = 10000,
+    struct run run = {.o = {.grace_ms = -1,
                             .start_timeout_ms = 600000,
                             .recovery_timeout_ms = 60000,
                             .isolate = "auto",
                             .job = JOB_OPTIONS_INIT},
                       .a = arena_new(),
-                      .rd = RUNDIR_INIT};
+                      .engine = &engine_local,
+                      .survey = SURVEY_INIT,
+                      .rd = RUNDIR_INIT,
+                      .command = COMMAND_INIT};
     struct operands ops;
     struct job_spec *spec = NULL;
 
+    command_line_of(argc, argv, &run.command); /* parsing changes the order of the words */
     if (opts_parse(verb, &run.o, argc, argv, &ops) < 0)
         return verb->usage_exit;
+    tell_quietly(run.o.quiet);
+    struct err e;
     int code = check_usage(verb, &run.o, &ops);
+    if (code == 0 && io_need_descriptors(LIMIT_DESCRIPTORS_LEAST, &e) < 0)
+        code = refuse(NULL, &e);
+    if (code == 0 && settings_read(run.a, &run.settings) < 0)
+        code = EXIT_MUSTER;
+    if (code == 0 && place_engine(run.o.on ? run.o.on : run.settings.on, &run.engine, &e) < 0)
+        code = refuse(NULL, &e);
     if (code == 0)
-        code = run.o.n ? spec_from_operands(verb, &run.o, &ops, run.a, &spec)
-                       : spec_from_file(&run, ops.v[0], &spec);
+        code = run.o.command.n ? command_spec(verb, &run.o.command, &ops, run.a, &spec)
+                               : spec_from_file(&run, ops.v[0], &spec);
     if (code == 0 && spec)
         code = prepare(&run, spec);
     return code == 0 && spec ? run_in(&run) : code;
 }
 
+static bool command_begins(const void *options, const char *operand)
+{
+    return command_begins_with(&((const struct run_options *)options)->command, operand);
+}
+
 const struct verb verb_run = {
     .name = "run",
-    .synopsis = "FILE | -n N [--hosts H] -- CMD…",
-    .summary = "run a job here, in the foreground",
+    .synopsis = "FILE | -n N [--hosts H] [--] CMD…",
+    .summary = "run a job in the foreground",
     .about =
         "Runs the job of FILE, unchanged, on this machine: every replica is a host of its own "
         "name, "
@@ -387,7 +473,7 @@ const struct verb verb_run = {
         "verdict, and exits with the job's own code (125: Muster itself refused or failed).\n"
         "\n"
         "With -n, runs N copies of CMD with RANK, LOCAL_RANK, WORLD_SIZE, NODE_RANK, MASTER_ADDR "
-        "and MASTER_PORT set. The first to fail stops the others.\n"
+        "and MASTER_PORT set. The first to fail stops the others. Rank 0 reads muster's stdin.\n"
         "\n"
         "Ctrl-C stops the job with SIGTERM, after the grace period with SIGKILL; a second Ctrl-C "
         "at once. SIGUSR1 and SIGUSR2 are passed on to every process.",
@@ -395,4 +481,5 @@ const struct verb verb_run = {
     .parts = run_parts,
     .usage_exit = EXIT_MUSTER,
     .run = run_main,
+    .command_begins = command_begins,
 };

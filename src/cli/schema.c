@@ -1,4 +1,5 @@
-/* schema.c - `muster schema`: what a dialect's job files may say, for editors and for the manual. */
+/* schema.c - `muster schema`: what a dialect's job files may say, for editors and for the manual.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +33,8 @@ static int unknown_dialect(const struct verb *verb, const char *id)
 
     const char *near = nearest_word(id, ids, n);
 
-    return usage_error(verb, "there is no dialect \"%s\"%s%s%s", id,
-                       near ? ", did you mean " : "; --list shows them", near ? near : "",
+    return usage_error(verb, "unknown dialect \"%s\"%s%s%s", id,
+                       near ? ", did you mean " : "; use --list to list them", near ? near : "",
                        near ? "?" : "");
 }
 
@@ -91,12 +92,12 @@ static int run(const struct verb *verb, int argc, char **argv)
     if (o.list && ops.n == 0 && !ops.rest)
         return list_dialects();
     if (o.list || ops.n != 1 || ops.rest)
-        return usage_error(verb, "wants one DIALECT; --list shows them");
+        return usage_error(verb, "exactly one DIALECT is required; use --list to list them");
     d = dialect_by_id(ops.v[0]);
     if (!d)
         return unknown_dialect(verb, ops.v[0]);
     if (!d->root_table) {
-        fprintf(stderr, "muster schema: %s has no tables to make it from\n", d->id);
+        fprintf(stderr, "muster schema: %s has no schema\n", d->id);
         return EXIT_FAILED;
     }
     if (strcmp(o.output, "mdoc") == 0)
@@ -111,7 +112,7 @@ static const char *const outputs[] = {"json", "mdoc", NULL};
 static const struct opt opts[] = {
     {"list", 0, OPT_FLAG, offsetof(struct options, list), .help = "the dialects"},
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "a JSON Schema (default), or its manual page"},
+     .help = "json: a JSON Schema (default), or mdoc: the manual page"},
     OPT_END,
 };
 
@@ -119,9 +120,9 @@ const struct verb verb_schema = {
     .name = "schema",
     .synopsis = "[-o json|mdoc] DIALECT | --list",
     .summary = "print the JSON Schema of a dialect's job files",
-    .about = "An editor that is given the schema completes keys, shows what they mean and marks\n"
-             "mistakes while they are made. It is made from the tables that `muster validate`\n"
-             "itself reads files by; rules between keys are in `validate` only.",
+    .about = "With the schema, an editor completes keys, shows their meaning and marks errors. The "
+             "schema\nis generated from the tables that `muster validate` uses; rules between keys "
+             "are checked by\n`validate` only.",
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run,

@@ -1,18 +1,22 @@
 /* show.c - `muster show`: one run: how it stands, its replicas, its time line.
  *
- * For a run that lives, the report so far comes from the run itself; for one that has ended, what it
- * left. A run whose muster was killed has only its journal.
+ * For a run that lives, the report so far comes from the run itself; for one that has ended, what
+ * it left. A run whose muster was killed is told from its journal.
  */
 #include <string.h>
 
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
+#include "cli/tell.h"
 #include "cli/timeline.h"
+#include "doc/json_read.h"
 #include "doc/yaml_write.h"
 #include "journal/journal.h"
+#include "rundir/command_line.h"
 
 #define ROWS 64        /* of replicas; of more of them, those that are not as the others matter */
 #define LINES_FIRST 12 /* of a time line that is longer than both together */
@@ -22,62 +26,119 @@ struct options {
     const char *output;
 };
 
-static const char *text_of(const struct node *node)
+/* --- in words --------------------------------------------------------------------------------- */
+
+/* What comes from files or logs cannot act on the terminal. */
+static void print_safe(const char *before, const char *text, const char *after)
 {
-    return node && node->type == NODE_STRING ? node->text : "";
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+    strbuf_add_escaped(&safe, text, strlen(text));
+    printf("%s%s%s", before, safe.buf, after);
 }
 
-/* --- in words --------------------------------------------------------------------------------- */
+static void print_safe_after(const char *before, const char *text)
+{
+    if (*text)
+        print_safe(before, text, "");
+}
+
+static void print_verdict(const struct run_ref *run, const struct node *report)
+{
+    const char *said = node_text(node_get(report, "verdict"), "");
+    struct err e;
+
+    if (*said)
+        print_safe("", said,
+                   run->no_report ? "; its report could not be written, this is from its journal\n"
+                                  : "\n");
+    else if (run->alive && runs_is_stuck(run, &e))
+        printf("%s: %s\n", run->state, e.text);
+    else if (run->alive)
+        print_safe("", run->state, "\n");
+    else if (strcmp(run->state, "unreadable") == 0)
+        printf("its report cannot be read\n");
+    else
+        printf("lost: the muster process was killed, and its journal cannot be read\n");
+}
+
+static void print_command(const struct run_ref *run)
+{
+    auto_command struct command_line c = COMMAND_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    bool ended;
+    auto_close int fd = runs_open(run, false, &ended, NULL);
+
+    if (fd < 0 || command_line_read(fd, &c, NULL) < 0)
+        return;
+    command_line_text(&c, &text);
+    print_safe("  started as: ", text.buf, "\n");
+    print_safe("  in: ", c.cwd, "\n");
+}
 
 static void print_head(const struct run_ref *run, const struct node *report)
 {
-    auto_strbuf struct strbuf name = STRBUF_INIT, verdict = STRBUF_INIT;
-    const char *said = text_of(node_get(report, "verdict"));
+    const struct node *outputs = node_get(report, "outputs");
     char took[DURATION_TEXT];
-    ns_t until = run->ended ? run->ended : clock_real();
+    ns_t until = run->ended ? run->ended : run->now ? run->now : clock_real();
 
-    strbuf_add_escaped(&name, run->name, strlen(run->name));
-    strbuf_add_escaped(&verdict, said, strlen(said));
-    printf("%s (%s%s%s): %s\n", name.buf, run->id, *run->dialect ? ", " : "", run->dialect,
-           verdict.len ? verdict.buf : "lost: its muster was killed, there is no report");
+    print_safe("", run->name, " (");
+    print_safe("", run->id, *run->dialect ? ", " : "");
+    print_safe("", run->dialect, "): ");
+    print_verdict(run, report);
     if (run->started && (run->ended || run->alive))
         printf("  %s %s\n", run->alive ? "for" : "took",
                duration_text((until - run->started) / NS_PER_MS, took));
     if (run->exit_code >= 0)
         printf("  exit code %d\n", run->exit_code);
-    printf("  run directory: %s\n", run->dir);
+    print_command(run);
+    print_safe("  run directory: ", run->dir, "\n");
+    for (size_t i = 0; outputs && outputs->type == NODE_SEQ && i < outputs->n; i++)
+        print_safe("  outputs: ", node_text(outputs->items[i], ""), "\n");
 }
 
-static const char *replica_state(const struct node *r)
+/* lost: the muster process was killed, and its shim ended with it what was still running. */
+static const char *replica_state(const struct node *r, bool lost)
 {
-    const char *outcome = text_of(node_get(r, "outcome"));
-    bool started = *text_of(node_get(r, "started")), ended = *text_of(node_get(r, "ended"));
+    const char *outcome = node_text(node_get(r, "outcome"), "");
+    bool started = *node_text(node_get(r, "started"), ""),
+         ended = *node_text(node_get(r, "ended"), "");
 
+    if (*node_text(node_get(r, "unseen_since"), ""))
+        return "out of sight";
     if (started && !ended)
-        return "running";
+        return lost ? "was running" : "running";
+    if (ended && !*outcome)
+        return "restarting";
     return *outcome ? outcome : "pending";
 }
 
-static void print_replica(const struct node *r)
+static void print_replica(const struct node *r, bool lost)
 {
     const struct node *code = node_get(r, "exit_code"), *restarts = node_get(r, "restarts");
-    const char *sig = text_of(node_get(r, "signal")),
-               *because = text_of(node_get(r, "stopped_because_of"));
+    const char *sig = node_text(node_get(r, "signal"), ""),
+               *because = node_text(node_get(r, "stopped_because_of"), "");
 
-    printf("  %-20s %s", text_of(node_get(r, "name")), replica_state(r));
+    auto_strbuf struct strbuf name = STRBUF_INIT;
+
+    strbuf_add_escaped(&name, node_text(node_get(r, "name"), ""),
+                       strlen(node_text(node_get(r, "name"), "")));
+    printf("  %-20s", name.buf);
+    print_safe(" ", replica_state(r, lost), "");
     if (*sig)
-        printf(", %s", sig);
+        print_safe(", ", sig, "");
     else if (code && code->type == NODE_INT)
         printf(", exit code %lld", (long long)code->i);
+    print_safe_after(", waiting: ", node_text(node_get(r, "waiting"), ""));
     if (*because)
-        printf(", because of %s", because);
+        print_safe(", because of ", because, "");
     if (restarts && restarts->type == NODE_INT && restarts->i > 0)
         printf(restarts->i == 1 ? ", restarted once" : ", restarted %lld times",
                (long long)restarts->i);
     putchar('\n');
 }
 
-static void print_replicas(const struct node *report)
+static void print_replicas(const struct node *report, bool lost)
 {
     const struct node *attempts = node_get(report, "attempts");
 
@@ -88,9 +149,9 @@ static void print_replicas(const struct node *report)
         return;
     printf("\nreplicas%s:\n", attempts->n > 1 ? " of the last attempt" : "");
     for (size_t i = 0; i < rows->n && i < ROWS; i++)
-        print_replica(rows->items[i]);
+        print_replica(rows->items[i], lost);
     if (rows->n > ROWS)
-        printf("  … %zu more: -o json has them all\n", rows->n - ROWS);
+        printf("  … %zu more; use -o json to list all\n", rows->n - ROWS);
 }
 
 static void print_cause(const struct node *report)
@@ -99,9 +160,10 @@ static void print_cause(const struct node *report)
 
     if (!tail || tail->type != NODE_SEQ || tail->n == 0)
         return;
-    printf("\nlast lines of %s:\n", text_of(node_find(report, "cause", "replica", NULL)));
+    print_safe("\nlast lines of ", node_text(node_find(report, "cause", "replica", NULL), ""),
+               ":\n");
     for (size_t i = 0; i < tail->n; i++)
-        printf("  | %s\n", text_of(tail->items[i]));
+        print_safe("  | ", node_text(tail->items[i], ""), "\n");
 }
 
 static void print_timeline(const struct run_ref *run)
@@ -111,30 +173,46 @@ static void print_timeline(const struct run_ref *run)
     bool ended;
     auto_close int fd = runs_open(run, false, &ended, NULL);
 
-    if (fd < 0 || io_read_file(fd, JOURNAL_NAME, LIMIT_REPORT_BYTES, &text, NULL) < 0)
+    if (fd < 0 || journal_text(fd, &text, NULL) < 0)
         return;
     timeline_words(text.buf, text.len, true, &lines);
     printf("\ntime line:\n");
     for (size_t i = 0; i < lines.n; i++) {
         if (lines.n > LINES_FIRST + LINES_LAST && i == LINES_FIRST) {
-            printf("  … %zu more: muster events %s\n", lines.n - LINES_FIRST - LINES_LAST, run->id);
+            auto_strbuf struct strbuf more = STRBUF_INIT;
+
+            add_as_typed(&more, "muster events");
+            printf("  … %zu more: %s %s\n", lines.n - LINES_FIRST - LINES_LAST, more.buf, run->id);
             i = lines.n - LINES_LAST;
         }
         printf("  %s\n", lines.v[i]);
     }
 }
 
+/* JSON has its control characters escaped: what holds one was not written by muster. */
+static bool is_json_text(const struct strbuf *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        unsigned char c = (unsigned char)text->buf[i];
+
+        if ((c < ' ' && c != '\n' && c != '\t' && c != '\r') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* 0, or the exit code. A lost run has no report: that is said in words only. */
+/* 0, or the exit code. Of a run that is stopped, or whose records cannot be read, words are all
+ * there is. */
 static int get_report(struct arena *a, struct run_ref *run, bool words, struct strbuf *ret)
 {
     struct err e;
 
-    if (!run->alive && run->exit_code < 0 && words)
+    if (words && run->pid)
         return 0;
     if (runs_report(run, ret, &e) < 0)
-        return target_failed(run, &e);
+        return words && !run->alive ? 0 : target_failed(run, &e);
     if (run->alive) /* it may have ended meanwhile */
         (void)runs_at(a, run->dir, run, NULL);
     return 0;
@@ -155,11 +233,15 @@ static int run_show(const struct verb *verb, int argc, char **argv)
         code = get_report(a, &run, strcmp(o.output, "human") == 0, &text);
     if (code != 0)
         return code;
+    if (strcmp(o.output, "json") == 0 && !is_json_text(&text)) {
+        tell_error("%s: its report cannot be read", run.id);
+        return EXIT_FAILED;
+    }
     if (strcmp(o.output, "json") == 0) {
         (void)fwrite(text.buf, 1, text.len, stdout);
         return finish_output();
     }
-    const struct node *report = runs_json(a, text.buf, text.len);
+    const struct node *report = json_node(a, text.buf, text.len);
     if (strcmp(o.output, "yaml") == 0) {
         const struct node *status = node_get(report, "status");
         if (status)
@@ -168,7 +250,7 @@ static int run_show(const struct verb *verb, int argc, char **argv)
         return finish_output();
     }
     print_head(&run, report);
-    print_replicas(report);
+    print_replicas(report, strcmp(run.state, "lost") == 0);
     print_cause(report);
     print_timeline(&run);
     return finish_output();
@@ -178,19 +260,21 @@ static const char *const outputs[] = {"human", "json", "yaml", NULL};
 
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "for people (default), the report so far as JSON, or the status as the platform "
-             "would show it"},
+     .help =
+         "human (default), json: the report so far, or yaml: the status in the platform's words"},
     OPT_END,
 };
 
 const struct verb verb_show = {
     .name = "show",
     .synopsis = "[-o human|json|yaml] [ID]",
-    .summary = "show how a job stands, or how it ended",
+    .summary = "show the state of a job",
     .about = "In words: the verdict, each replica, the time line. -o json is the report of muster "
              "run --report, so far: without an outcome while the job runs. -o yaml is the job's "
              "status in the words of the platform that its file was written for.\n"
-             "\n" TARGET_ABOUT,
+             "\n"
+             "A run whose muster process was killed is shown as its journal has it.\n"
+             "\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_show,

@@ -1,8 +1,8 @@
 /* sim.c - `muster sim`: what would happen to this job if …, as a time line.
  *
- * Plans the job as `explain` does and plays it in simulated time: the core and the journal are those of
- * `run`, the processes are a story made from the options. Nothing is started. The loop and the rules
- * it is held to are in engine/sim.
+ * Plans the job as `explain` does and plays it in simulated time: the core and the journal are
+ * those of `run`, the processes are a story made from the options. Nothing is started. The loop and
+ * the rules it is held to are in engine/sim.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,15 +16,10 @@
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
 #include "dialect/dialect.h"
-#include "engine/local/facts.h"
-#include "engine/local/images.h"
-#include "engine/local/isolate.h"
-#include "engine/local/ports.h"
-#include "engine/local/secrets.h"
 #include "engine/sim/sim.h"
 #include "job/verdict.h"
 #include "journal/journal.h"
-#include "run/rundir.h"
+#include "rundir/rundir.h"
 
 struct sim_opts {
     int64_t seed, duration_ms, output_ms;
@@ -35,8 +30,6 @@ struct sim_opts {
     struct strvec fail;
     struct job_options job;
 };
-
-enum { START_MS = 100, TERM_MS = 200, KILL_MS = 1 };
 
 /* --- the story -------------------------------------------------------------------------------- */
 
@@ -78,8 +71,8 @@ static int read_faults(const char *text, struct sim_faults *ret, struct err *e)
         }
         if (!known)
             return err_set(e, -EINVAL,
-                           "--faults %s: \"%.*s\" is none of drop, repeat, delay, crash, all", text,
-                           (int)n, p);
+                           "--faults %s: must be drop, repeat, delay, crash or all, not \"%.*s\"",
+                           text, (int)n, p);
     }
     *ret = f;
     return 0;
@@ -117,9 +110,9 @@ static int no_replica(struct arena *a, const struct plan *plan, const char *text
         names[i] = plan->replicas[i].name;
     const char *near = nearest_word(name, names, plan->n_replicas);
     if (near)
-        return err_set(e, -EINVAL, "--fail %s: the job has no replica %s, did you mean %s?", text,
-                       name, near);
-    return err_set(e, -EINVAL, "--fail %s: the job has no replica %s; its first is %s", text, name,
+        return err_set(e, -EINVAL, "--fail %s: replica %s not found; did you mean %s?", text, name,
+                       near);
+    return err_set(e, -EINVAL, "--fail %s: replica %s not found; the first is %s", text, name,
                    plan->n_replicas ? plan->replicas[0].name : "none");
 }
 
@@ -132,7 +125,7 @@ static int read_blow(struct arena *a, const struct plan *plan, const char *text,
 
     if (!colon)
         return err_set(e, -EINVAL,
-                       "--fail %s: should be REPLICA@TIME:HOW, as in worker-2@5m:exit=1", text);
+                       "--fail %s: must be REPLICA@TIME:HOW, such as worker-2@5m:exit=1", text);
     const char *name = arena_strndup(a, text, (size_t)(at - text));
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         if (!strcmp(plan->replicas[i].name, name))
@@ -140,90 +133,33 @@ static int read_blow(struct arena *a, const struct plan *plan, const char *text,
     if (b.replica == UINT32_MAX)
         return no_replica(a, plan, text, name, e);
     if (duration_ms(arena_strndup(a, at + 1, (size_t)(colon - at) - 1), &b.at_ms) < 0)
-        return err_set(e, -EINVAL, "--fail %s: the time should look like 500ms, 2s, 5m or 1h",
+        return err_set(e, -EINVAL, "--fail %s: the time must be a duration such as 500ms, 2s or 5m",
                        text);
     if (read_how(colon + 1, &b) < 0)
-        return err_set(e, -EINVAL, "--fail %s: HOW is exit=0…255, signal=NAME, kill or oom", text);
+        return err_set(e, -EINVAL, "--fail %s: HOW must be exit=0…255, signal=NAME, kill or oom",
+                       text);
     *ret = b;
     return 0;
-}
-
-static struct sim_fate usual_fate(int64_t life_ms)
-{
-    return (struct sim_fate){
-        .start_ms = START_MS,
-        .life_ms = life_ms,
-        .term_ms = TERM_MS,
-        .kill_ms = KILL_MS,
-        .end = {.known = true, .max_rss = -1, .memory_limit = -1, .memory_peak = -1}};
-}
-
-/* The launcher calls mpirun once, with as many ranks as the plan expects or its hosts have slots. */
-static void tell_of_mpirun(struct arena *a, const struct plan *plan, int64_t life_ms,
-                           struct sim_story *story)
-{
-    struct sim_mpirun *m = ARENA_NEW(a, struct sim_mpirun);
-    int64_t slots = 0;
-
-    for (uint32_t i = 0; i < plan->n_replicas; i++)
-        if (plan->replicas[i].role->kind == ROLE_HOST)
-            slots += plan->replicas[i].role->slots;
-    m->size = (uint32_t)(plan->world > 0 ? plan->world : slots > 0 ? slots : 1);
-    struct sim_fate *ranks = ARENA_ARRAY(a, struct sim_fate, m->size);
-    for (uint32_t r = 0; r < m->size; r++)
-        ranks[r] = usual_fate(life_ms);
-    m->ranks = ranks;
-    m->recovers = plan->spec->mpi && plan->spec->mpi->recovery;
-    story->mpiruns = m;
-    story->n_mpiruns = 1;
-}
-
-static bool decides(const struct role *role)
-{
-    return role->min_succeeded > 0 || role->first_decides;
-}
-
-/* A role that cannot make the job succeed, while another can, serves that one: it does not end. */
-static bool serves(const struct job_spec *spec, const struct role *role)
-{
-    for (size_t k = 0; k < spec->n_roles && !decides(role) && !role->ends_alone; k++)
-        if (decides(&spec->roles[k]))
-            return true;
-    return false;
 }
 
 static int make_story(struct arena *a, const struct sim_opts *o, const struct plan *plan,
                       struct sim_story *ret, struct err *e)
 {
-    struct sim_fate *fates = ARENA_ARRAY(a, struct sim_fate, plan->n_processes);
-    int64_t *open_ms = ARENA_ARRAY(a, int64_t, plan->n_replicas);
     struct sim_blow *blows = ARENA_ARRAY(a, struct sim_blow, o->fail.n + 1);
 
-    *ret = (struct sim_story){.seed = (uint64_t)o->seed,
-                              .processes = fates,
-                              .open_ms = open_ms,
-                              .blows = blows,
-                              .n_blows = (uint32_t)o->fail.n,
-                              .cancel_ms = {o->cancel_ms, -1},
-                              .cancel_signal = SIGTERM,
-                              .pause_ms = o->pause_ms,
-                              .resume_ms = o->resume_ms,
-                              .lost_ms = o->lost_ms,
-                              .hang_ms = o->hang_ms,
-                              .output_ms = o->output_ms,
-                              .end_ms = INT64_C(10) * o->duration_ms + INT64_C(24) * 3600000};
+    sim_usual_story(a, plan, o->duration_ms, 0, ret);
+    ret->seed = (uint64_t)o->seed;
+    ret->blows = blows;
+    ret->n_blows = (uint32_t)o->fail.n;
+    ret->cancel_ms[0] = o->cancel_ms;
+    ret->pause_ms = o->pause_ms;
+    ret->resume_ms = o->resume_ms;
+    ret->lost_ms = o->lost_ms;
+    ret->hang_ms = o->hang_ms;
+    ret->output_ms = o->output_ms;
     for (size_t i = 0; i < o->fail.n; i++)
         if (read_blow(a, plan, o->fail.v[i], &blows[i], e) < 0)
             return -EINVAL;
-    for (uint32_t i = 0; i < plan->n_processes; i++) {
-        const struct role *role = plan->replicas[plan->processes[i].replica].role;
-        const struct process *p = &plan->processes[i];
-        bool stays =
-            (!p->argv && !p->shell) || serves(plan->spec, role) || (p->task && p->task->serves);
-        fates[i] = usual_fate(stays ? -1 : role->kind == ROLE_LAUNCHER ? START_MS : o->duration_ms);
-    }
-    if (plan->launcher >= 0)
-        tell_of_mpirun(a, plan, o->duration_ms, ret);
     return o->faults ? read_faults(o->faults, &ret->faults, e) : 0;
 }
 
@@ -310,6 +246,9 @@ static void describe(const struct job *job, const struct event *ev, struct strbu
         strbuf_addf(detail, "%s (%s)", ev->type == EVENT_STOP ? "SIGTERM to all" : "SIGKILL to all",
                     journal_stops[ev->stop]);
         break;
+    case EVENT_KILL_ROLE:
+        strbuf_addf(detail, "SIGKILL to %s", plan->spec->roles[ev->role].name);
+        break;
     case EVENT_ATTEMPT:
         strbuf_addf(detail, "number %u", ev->attempt);
         break;
@@ -335,7 +274,7 @@ static void on_event(void *ctx, const struct job *job, const struct event *ev, n
 
     describe(job, ev, &who, &detail);
     if (ev->at < now) {
-        strbuf_addstr(&detail, detail.len ? ", told late: of " : "told late: of ");
+        strbuf_addstr(&detail, detail.len ? ", reported late: at " : "reported late: at ");
         add_time(&detail, ev->at - l->began);
     }
     if (l->n > 0 && (l->at != now || l->type != ev->type || strcmp(l->detail.buf, detail.buf) != 0))
@@ -359,7 +298,8 @@ static void on_fault(void *ctx, ns_t at, const char *text)
 
 static int play(const struct sim_opts *o, const struct plan *plan, const struct sim_story *story)
 {
-    struct job_rules rules = {.grace_ms = o->grace_ms,
+    struct job_rules rules = {.grace_ms = o->grace_ms >= 0 ? o->grace_ms : DEFAULT_GRACE_MS,
+                              .grace_fixed = o->grace_ms >= 0,
                               .start_timeout_ms = o->start_timeout_ms,
                               .recovery_timeout_ms = o->recovery_timeout_ms,
                               .trust_launcher = o->trust_launcher,
@@ -370,24 +310,19 @@ static int play(const struct sim_opts *o, const struct plan *plan, const struct 
     auto_strbuf struct strbuf stopped = STRBUF_INIT;
     struct sim_result r;
 
-    for (size_t k = 0; k < plan->spec->n_roles; k++) /* a pod template's own wins, as in run */
-        if (plan->spec->roles[k].grace_s >= 0) {
-            rules.grace_ms = plan->spec->roles[k].grace_s * INT64_C(1000);
-            break;
-        }
     sim_play(plan, &rules, story, &watch, &r);
     flush_line(&line);
     strbuf_release(&line.who);
     strbuf_release(&line.detail);
     if (*r.broken) {
-        fprintf(stderr, "muster sim: a rule of the job core is broken %s (seed %lld)\n", r.broken,
-                (long long)o->seed);
+        fprintf(stderr, "muster sim: an invariant of the job core is violated %s (seed %lld)\n",
+                r.broken, (long long)o->seed);
     } else {
         verdict_sentence(r.job, &sentence);
         verdict_stopped(r.job, &stopped);
         printf("\n%s: %s\n", plan->spec->name, sentence.buf);
         if (stopped.len > 0)
-            printf("stopped because of that: %s\n", stopped.buf);
+            printf("stopped because of it: %s\n", stopped.buf);
         printf("run would exit with %d\n", r.job->exit_code);
     }
     job_free(r.job);
@@ -397,40 +332,31 @@ static int play(const struct sim_opts *o, const struct plan *plan, const struct 
 /* --- the job ---------------------------------------------------------------------------------- */
 
 static int make_plan(struct arena *a, const struct job_options *o, const struct job_spec *read,
-                     const struct plan **ret, struct err *e)
+                     struct survey *s, const struct plan **ret, struct err *e)
 {
-    struct facts *facts = ARENA_NEW(a, struct facts);
     struct rundir where = RUNDIR_INIT;
     const struct job_spec *spec;
     struct changes changes;
-    auto_strvec struct strvec missing = STRVEC_INIT;
     int r = job_adjust(a, o, read, &spec, &changes, e);
 
     if (r == 0)
         r = rundir_name("RUN_ID", NULL, &where, e);
-    if (r == 0)
-        r = images_map(a, spec, (const char *const *)o->images.v, &facts->images, e);
-    if (r == 0)
-        r = facts_collect(a, spec, arena_strdup(a, where.run_id), arena_strdup(a, where.path),
-                          arena_strdup(a, where.scratch), facts, e);
-    rundir_release(&where);
     if (r < 0)
         return r;
-    job_facts(o, facts);
-    r = secrets_collect(a, spec, o->secrets, o->configmaps, &facts->secrets, &facts->n_secrets,
-                        &missing, e);
-    if (r == 0)
-        r = isolation_choose(a, "none", facts, e); /* nothing is kept apart: no need to probe */
-    if (r == 0)
-        r = ports_lease(a, spec, facts->network != 0, &facts->ports, NULL, e);
-    facts->program_errno = 0; /* the story says how its ranks end */
-    return r < 0 ? r : plan_build(a, spec, facts, ret, e);
+    struct survey_request rq = job_survey(o, spec, SURVEY_SHOW);
+    rq.run_id = arena_strdup(a, where.run_id);
+    rq.run_dir = arena_strdup(a, where.path);
+    rq.scratch_dir = arena_strdup(a, where.scratch);
+    rundir_release(&where);
+    r = engine_sim.survey(a, &rq, s, e);
+    return r < 0 ? r : engine_sim.plan(a, spec, s, ret, e);
 }
 
 static int sim_file(const struct verb *verb, const struct sim_opts *o, const char *path)
 {
     auto_arena struct arena *a = arena_new();
     const struct read_options opts = job_read_options(&o->job);
+    CLEANUP(survey_release) struct survey survey = SURVEY_INIT;
     const struct plan *plan;
     struct sim_story story;
     struct job_file jf;
@@ -444,8 +370,8 @@ static int sim_file(const struct verb *verb, const struct sim_opts *o, const cha
     if (jf.verdict != VERDICT_ACCEPT)
         print_diagnostics(&jf);
     else if (jf.n_jobs != 1)
-        fprintf(stderr, "muster sim: %s: holds %zu jobs, sim takes one\n", path, jf.n_jobs);
-    else if (make_plan(a, &o->job, jf.jobs[0], &plan, &e) < 0)
+        fprintf(stderr, "muster sim: %s: contains %zu jobs, but sim takes one\n", path, jf.n_jobs);
+    else if (make_plan(a, &o->job, jf.jobs[0], &survey, &plan, &e) < 0)
         fprintf(stderr, "muster sim: %s: %s\n", path, e.text);
     else if (make_story(a, o, plan, &story, &e) < 0)
         exit_code = usage_error(verb, "%s", e.text);
@@ -464,7 +390,7 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
                          .resume_ms = -1,
                          .hang_ms = -1,
                          .lost_ms = -1,
-                         .grace_ms = 10000,
+                         .grace_ms = -1,
                          .start_timeout_ms = 600000,
                          .recovery_timeout_ms = 60000,
                          .fail = STRVEC_INIT,
@@ -473,7 +399,7 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
     int exit_code = opts_parse(verb, &o, argc, argv, &ops) < 0 ? verb->usage_exit : 0;
 
     if (!exit_code && (ops.n != 1 || ops.rest))
-        exit_code = usage_error(verb, "wants one job file");
+        exit_code = usage_error(verb, "exactly one job file is required");
     if (!exit_code)
         exit_code = job_options_check(verb, &o.job);
     if (!exit_code) {
@@ -489,20 +415,19 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
 #define AT(field) offsetof(struct sim_opts, field)
 static const struct opt opts[] = {
     {"fail", 0, OPT_STRINGS, AT(fail), "R@T:HOW",
-     .help = "replica R fails at time T: exit=N, signal=NAME, kill or oom"},
-    {"cancel", 0, OPT_DURATION, AT(cancel_ms), "T", .help = "the job is cancelled at time T"},
-    {"pause", 0, OPT_DURATION, AT(pause_ms), "T", .help = "it is paused at time T"},
-    {"resume", 0, OPT_DURATION, AT(resume_ms), "T",
-     .help = "it is resumed at time T, from a pause, the debugging or a hold"},
-    {"hang", 0, OPT_DURATION, AT(hang_ms), "T", .help = "at time T it is found to hang"},
-    {"lost", 0, OPT_DURATION, AT(lost_ms), "T", .help = "its supervisor dies at time T"},
+     .help = "fail replica R at time T: exit=N, signal=NAME, kill or oom"},
+    {"cancel", 0, OPT_DURATION, AT(cancel_ms), "T", .help = "cancel the job at time T"},
+    {"pause", 0, OPT_DURATION, AT(pause_ms), "T", .help = "pause the job at time T"},
+    {"resume", 0, OPT_DURATION, AT(resume_ms), "T", .help = "resume the job at time T"},
+    {"hang", 0, OPT_DURATION, AT(hang_ms), "T", .help = "report a hang at time T"},
+    {"lost", 0, OPT_DURATION, AT(lost_ms), "T", .help = "kill the supervisor at time T"},
     {"duration", 0, OPT_DURATION, AT(duration_ms), "D",
-     .help = "how long every process runs (default 10m)"},
+     .help = "set how long every process runs (default 10m)"},
     {"output", 0, OPT_DURATION, AT(output_ms), "D",
-     .help = "something is written that often (default: never)"},
+     .help = "write output at this interval (default: never)"},
     {"faults", 0, OPT_STRING, AT(faults), "LIST",
-     .help = "what else goes wrong: drop, repeat, delay, crash, all"},
-    {"seed", 0, OPT_INT, AT(seed), "N", .help = "of what is left to chance (default 1)", .min = 0},
+     .help = "inject faults: drop, repeat, delay, crash, all"},
+    {"seed", 0, OPT_INT, AT(seed), "N", .help = "set the random seed (default 1)", .min = 0},
     {"grace", 0, OPT_DURATION, AT(grace_ms), "D", .help = "as in run"},
     {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D", .help = "as in run"},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D", .help = "as in run"},
@@ -520,12 +445,11 @@ static const struct opt_part parts[] = {
 const struct verb verb_sim = {
     .name = "sim",
     .synopsis = "[OPTION…] FILE",
-    .summary = "play a job in simulated time: what happens if …",
-    .about =
-        "Plays the job of FILE without starting anything and shows what happens as a time line: "
-        "when replicas start, who fails first, what is stopped because of it, how the job ends "
-        "and with which exit code. Every process runs for --duration and ends with 0, unless "
-        "--fail says otherwise: --fail worker-2@5m:exit=1.",
+    .summary = "simulate a job and its failures",
+    .about = "Simulates the job of FILE without starting anything and prints a time line: when "
+             "replicas start, which fails first, what is stopped because of it, and how and with "
+             "which exit code the job ends. Every process runs for --duration and exits with "
+             "status 0, unless --fail is given: --fail worker-2@5m:exit=1.",
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

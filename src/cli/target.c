@@ -1,30 +1,42 @@
 /* target.c - see target.h. */
 #include "cli/target.h"
 
+#include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/tell.h"
 
-int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
+int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
+                struct run_ref *ret)
 {
     struct err e;
 
-    if (runs_find(a, word, ret, &e) == 0)
+    if (runs_find(a, word, want, ret, &e) == 0)
         return 0;
     tell_error("%s", e.text);
-    (void)fprintf(stderr, "try: muster list\n");
+    print_try("muster list");
     return verb->usage_exit;
+}
+
+int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
+{
+    return target_pick(verb, a, word, RUNS_NEWEST, ret);
 }
 
 int target_living(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
 {
-    int code = target_find(verb, a, word, ret);
+    int code = target_pick(verb, a, word, RUNS_LIVING, ret);
+    struct err e;
 
-    if (code != 0 || ret->alive)
+    if (code != 0)
         return code;
+    if (ret->alive && runs_is_stuck(ret, &e))
+        return target_failed(ret, &e);
+    if (ret->alive)
+        return 0;
     if (ret->exit_code >= 0)
         tell_error("%s has ended: %s, exit code %d", ret->id, ret->state, ret->exit_code);
     else
-        tell_error("%s has ended: its muster was killed", ret->id);
+        tell_error("%s has ended: the muster process was killed", ret->id);
     return EXIT_FAILED;
 }
 
@@ -42,7 +54,7 @@ int target_operands(const struct verb *verb, void *options, int argc, char **arg
     if (ret->rest)
         return usage_error(verb, "takes no command");
     if (ret->n > max)
-        return usage_error(verb, "what is \"%s\"?", ret->v[max]);
+        return usage_error(verb, "unexpected argument \"%s\"", ret->v[max]);
     return 0;
 }
 
@@ -61,6 +73,8 @@ int target_ask(const struct verb *verb, int argc, char **argv, const char *reque
         return code;
     if (runs_ask(&run, request, NULL, &e) < 0)
         return target_failed(&run, &e);
-    printf("%s: %s\n", run.id, done);
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    add_as_typed(&text, done);
+    printf("%s: %s\n", run.id, text.buf);
     return finish_output();
 }

@@ -3,16 +3,27 @@
 #define CLI_TARGET_H
 
 #include "cli/cli.h"
-#include "run/runs.h"
+#include "client/runs.h"
 
-#define TARGET_ABOUT                                                                               \
+#define TARGET_ID                                                                                  \
     "ID is a run's id or the beginning of one, the job's name, or a run directory (with a / in "   \
-    "it). It may be left out if exactly one job runs."
+    "it). "
+/* Of verbs that act on a job that runs. */
+#define TARGET_ABOUT TARGET_ID "It is optional if exactly one job is running."
+/* Of verbs that only read. */
+#define TARGET_ABOUT_NEWEST                                                                        \
+    TARGET_ID "Defaults to the newest run, also if several runs have the name."
 
-/* Finds the run that word means (NULL: none was given). 0, or the exit code after telling why not. */
+/* Finds the run that word means (NULL: none was given). 0, or the exit code after telling why not.
+ */
+int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
+                struct run_ref *ret);
+
+/* For a verb that only reads: the newest one, if several may be meant. */
 int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret);
 
-/* The same for a verb that wants a living run: an ended one is told with its outcome. */
+/* For a verb that acts on a living run: an ended one is told with its outcome, one that is stopped
+ * or does not respond with what to do. */
 int target_living(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret);
 
 /* "muster: error: RUN: text"; EXIT_FAILED. */

@@ -1,23 +1,28 @@
 /* tell.c - the sentences and layout of a foreground run. */
 #include "cli/tell.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/io.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "cli/as_typed.h"
 #include "cli/cli.h"
+#include "job/early.h"
 #include "job/hint.h"
 #include "job/verdict.h"
 
 static const struct {
     const char *red, *yellow, *green, *bold, *dim, *off;
 } colours = {"\033[31m", "\033[33m", "\033[32m", "\033[1m", "\033[2m", "\033[0m"};
+
+static bool is_quiet;
+
+void tell_quietly(bool quiet)
+{
+    is_quiet = quiet;
+}
 
 static const char *col(const char *code)
 {
@@ -26,21 +31,25 @@ static const char *col(const char *code)
 
 void tell_error(const char *fmt, ...)
 {
-    auto_strbuf struct strbuf text = STRBUF_INIT, safe = STRBUF_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT, typed = STRBUF_INIT, safe = STRBUF_INIT;
     va_list ap;
 
     va_start(ap, fmt);
     strbuf_vaddf(&text, fmt, ap);
     va_end(ap);
-    strbuf_add_escaped(&safe, text.buf, text.len);
+    add_as_typed(&typed, text.buf);
+    strbuf_add_escaped(&safe, typed.buf, typed.len);
     (void)fprintf(stderr, "muster: %serror:%s %s\n", col(colours.red), col(colours.off), safe.buf);
 }
 
 static void tell_line(const char *word, const char *colour, const char *text)
 {
-    auto_strbuf struct strbuf safe = STRBUF_INIT;
+    auto_strbuf struct strbuf typed = STRBUF_INIT, safe = STRBUF_INIT;
 
-    strbuf_add_escaped(&safe, text, strlen(text));
+    if (is_quiet)
+        return;
+    add_as_typed(&typed, text);
+    strbuf_add_escaped(&safe, typed.buf, typed.len);
     (void)fprintf(stderr, "muster: %s%s:%s %s\n", col(colour), word, col(colours.off), safe.buf);
 }
 
@@ -49,56 +58,95 @@ void tell_note(const char *text)
     tell_line("note", colours.dim, text);
 }
 
+void tell_warning(const char *text)
+{
+    tell_line("warning", colours.yellow, text);
+}
+
 void tell_changes(const struct changes *changes)
 {
     for (size_t i = 0; i < changes->n; i++) {
         if (changes->v[i].severity == SEV_WARNING)
-            tell_line("warning", colours.yellow, changes->v[i].text);
+            tell_warning(changes->v[i].text);
         else
             tell_note(changes->v[i].text);
     }
 }
 
-void tell_plan_notes(const struct plan *plan)
+/* The last lines of what failed first, unless they have just been read. */
+/* Some role may fail, by the file's own count, and the others go on. */
+static bool tolerates_failures(const struct job_spec *spec)
 {
-    size_t rest = 0;
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].min_failed < 0 || spec->roles[i].min_failed > 1)
+            return true;
+    return false;
+}
 
-    for (size_t i = 0; i < plan->n_notes; i++) {
-        if (plan->notes[i].severity == SEV_WARNING)
-            tell_line("warning", colours.yellow, plan->notes[i].message);
+void tell_missing(struct arena *a, const struct plan *plan)
+{
+    bool goes_on = tolerates_failures(plan->spec);
+    const char **texts;
+    size_t n = plan_missing_texts(a, plan, &texts);
+
+    for (size_t i = 0; i < n; i++) {
+        if (goes_on)
+            tell_warning(texts[i]);
         else
-            rest++;
-    }
-    if (rest > 0 && plan->spec->file) {
-        auto_strbuf struct strbuf text = STRBUF_INIT;
-        strbuf_addf(&text, "%zu more on what is different here: muster explain ", rest);
-        strbuf_add_shell_word(&text, plan->spec->file);
-        tell_note(text.buf);
+            tell_error("%s", texts[i]);
     }
 }
 
-static void tell_first_failure(const struct job *job, const char *log, const struct strvec *tail,
-                               const char *other)
+void tell_not_started(const struct job *job)
+{
+    (void)fprintf(stderr, "muster: %s%s was not started%s; exit code %d\n", col(colours.red),
+                  job->plan->spec->name, col(colours.off), job->exit_code);
+}
+
+static void tell_tail(const struct job *job, const struct verdict_context *ctx)
+{
+    const struct log_gap *gap = log_gaps_find(ctx->gaps, ctx->log);
+
+    if (ctx->tail->n == 0 && gap)
+        (void)fprintf(stderr, "  its output is missing from %s: %s\n", ctx->log,
+                      strerror(gap->error));
+    else if (ctx->log && *ctx->log && ctx->tail->n == 0 && job->cause.kind != CAUSE_EXEC)
+        (void)fprintf(stderr, "  no output\n");
+    if (ctx->seen || ctx->tail->n == 0)
+        return;
+    (void)fprintf(stderr, "  last lines of %s%s:\n", ctx->log, gap ? " (incomplete)" : "");
+    for (size_t i = 0; i < ctx->tail->n; i++)
+        (void)fprintf(stderr, "  %s|%s %s\n", col(colours.dim), col(colours.off), ctx->tail->v[i]);
+}
+
+static void tell_first_failure(const struct job *job, const struct verdict_context *ctx)
 {
     const struct cause *c = &job->cause;
-    auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT, hint = STRBUF_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT, hint = STRBUF_INIT,
+                              alike = STRBUF_INIT, early = STRBUF_INIT;
+    const struct early left = early_find(job, (const char *const *)ctx->tail->v, ctx->other);
     char when[CLOCK_TEXT];
 
+    early_before(job, &left, &early);
+    if (early.len > 0)
+        (void)fprintf(stderr, "  %s; then:\n", early.buf);
     verdict_cause(job, c, &text);
     verdict_rule(job, &rule);
     (void)fprintf(stderr, "  first failure: %s, at %s%s%s\n", text.buf, clock_hms(c->end.at, when),
                   verdict_aside(job), rule.buf);
-    if (log && *log && tail->n == 0)
-        (void)fprintf(stderr, "  it wrote nothing\n");
-    else if (tail->n > 0)
-        (void)fprintf(stderr, "  last lines of %s:\n", log);
-    for (size_t i = 0; i < tail->n; i++)
-        (void)fprintf(stderr, "  %s|%s %s\n", col(colours.dim), col(colours.off), tail->v[i]);
-    hint_for(job, (const char *const *)tail->v, &hint);
+    verdict_alike(job, &alike);
+    if (alike.len > 0)
+        (void)fprintf(stderr, "  %s\n", alike.buf);
+    tell_tail(job, ctx);
+    hint_for(job, (const char *const *)ctx->tail->v, &hint);
     if (hint.len > 0)
         (void)fprintf(stderr, "  hint: %s\n", hint.buf);
-    if (*other)
-        (void)fprintf(stderr, "  %s\n", other);
+    if (*ctx->other)
+        (void)fprintf(stderr, "  %s\n", ctx->other);
+    strbuf_truncate(&early, 0);
+    early_aside(job, &left, &early);
+    if (early.len > 0)
+        (void)fprintf(stderr, "  %s\n", early.buf);
 }
 
 static void tell_stopped(const struct job *job)
@@ -124,17 +172,53 @@ static void add_warning(const struct job *job, const struct strvec *tail, struct
         strbuf_addf(out, "; %s", hint.buf);
 }
 
-/* Success is one sentence; a failure has its first line and then the particulars. */
-void tell_verdict(const struct job *job, const char *run_dir, const char *log,
-                  const struct strvec *tail, const char *other)
+/* A job that hangs has too much to say for one line: what is missing, then who is where, one line
+ * each. */
+static void tell_hang(const struct job *job, struct strbuf *text)
 {
-    auto_strbuf struct strbuf text = STRBUF_INIT;
+    char *table = strchr(job->hung, '\n');
+    const char *until = strstr(text->buf, "(--hang-timeout)");
+
+    if (!table || !until)
+        return;
+    strbuf_truncate(text, (size_t)(until - text->buf) + strlen("(--hang-timeout)"));
+}
+
+static void tell_path(const char *before, const char *path, const char *after)
+{
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+    strbuf_add_escaped(&safe, path, strlen(path));
+    (void)fprintf(stderr, "%s%s%s", before, safe.buf, after);
+}
+
+static void tell_hang_table(const struct job *job, const char *run_dir)
+{
+    const char *line = strchr(job->hung, '\n');
+    auto_free char *report = xasprintf("%s/hang.txt", run_dir);
+
+    while (line) {
+        size_t n = strcspn(line + 1, "\n");
+
+        (void)fprintf(stderr, "  %.*s\n", (int)n, line + 1);
+        line = strchr(line + 1, '\n');
+    }
+    if (access(report, F_OK) == 0)
+        tell_path("  stacks and sockets: ", run_dir, "/hang.txt\n");
+}
+
+/* Success is one sentence; a failure has its first line and then the particulars. */
+void tell_verdict(const struct job *job, const struct verdict_context *ctx)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, missing = STRBUF_INIT, name = STRBUF_INIT;
     char took[DURATION_TEXT];
     bool particulars = job->cause.kind != CAUSE_NONE && job->cause.replica >= 0;
     const char *colour = job->outcome == OUTCOME_SUCCEEDED   ? colours.green
                          : job->outcome == OUTCOME_CANCELLED ? colours.yellow
                                                              : colours.red;
 
+    if (is_quiet && job->outcome == OUTCOME_SUCCEEDED)
+        return;
     if (particulars)
         strbuf_addstr(&text, outcome_name(job->outcome));
     if (particulars && job->retries > 0)
@@ -144,42 +228,49 @@ void tell_verdict(const struct job *job, const char *run_dir, const char *log,
     else
         verdict_sentence(job, &text);
     if (job->outcome == OUTCOME_SUCCEEDED)
-        add_warning(job, tail, &text);
-    (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), job->plan->spec->name, text.buf,
-                  col(colours.off));
+        add_warning(job, ctx->tail, &text);
+    if (job->cause.kind == CAUSE_HANG && job->hung)
+        tell_hang(job, &text);
+    strbuf_add_escaped(&name, job->plan->spec->name, strlen(job->plan->spec->name));
+    (void)fprintf(stderr, "muster: %s%s %s%s\n", col(colour), name.buf, text.buf, col(colours.off));
+    if (job->cause.kind == CAUSE_HANG && job->hung)
+        tell_hang_table(job, ctx->run_dir);
     if (particulars)
-        tell_first_failure(job, log, tail, other);
+        tell_first_failure(job, ctx);
     if (job->cause.kind != CAUSE_NONE || job->stop == STOP_COMPLETED)
         tell_stopped(job);
-    (void)fprintf(stderr, "  exit code %d; took %s; logs: %s/logs\n", job->exit_code,
-                  duration_text((job->ended - job->created) / NS_PER_MS, took), run_dir);
+    log_gaps_sentence(ctx->gaps, &missing);
+    if (missing.len > 0)
+        (void)fprintf(stderr, "  %s\n", missing.buf);
+    (void)fprintf(stderr, "  exit code %d; took %s", job->exit_code,
+                  duration_text((job->ended - job->created) / NS_PER_MS, took));
+    tell_path("; logs: ", ctx->run_dir, "/logs\n");
 }
 
-/* Below /dev are the descriptors of others (/dev/stderr): what they hold already stays. */
-static int write_in_place(const char *path, const char *data, size_t n, struct err *e)
+void tell_outputs(const struct strvec *outputs)
 {
-    int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
-    auto_close int fd = open(path, O_WRONLY | O_CLOEXEC | how);
-    int r = fd < 0 ? -errno : io_write_all(fd, data, n);
+    auto_strbuf struct strbuf text = STRBUF_INIT;
 
-    return r < 0 ? err_sys(e, r, "%s", path) : 0;
-}
-
-int tell_write_file(const char *path, const char *data, size_t n, struct err *e)
-{
-    struct stat st;
-
-    if (strcmp(path, "-") == 0) {
-        int r = io_write_all(STDOUT_FILENO, data, n);
-        return r < 0 ? err_sys(e, r, "stdout") : 0;
+    for (size_t i = 0; i < outputs->n; i++) {
+        strbuf_addstr(&text, i ? ", " : "");
+        strbuf_add_escaped(&text, outputs->v[i], strlen(outputs->v[i]));
     }
-    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return write_in_place(path, data, n, e);
+    if (text.len > 0)
+        (void)fprintf(stderr, "  outputs: %s\n", text.buf);
+}
 
-    const char *slash = strrchr(path, '/');
-    auto_free char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-    auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(e, -errno, "%s", dir);
-    return io_write_atomic(fd, slash ? slash + 1 : path, data, n, e);
+void tell_discarded(const struct plan *plan)
+{
+    auto_strbuf struct strbuf dir = STRBUF_INIT;
+
+    if (is_quiet || !plan->facts->site.overlay || plan->facts->site.keep_overlay)
+        return;
+    strbuf_add_escaped(&dir, plan->workdirs[0], strlen(plan->workdirs[0]));
+    if (plan->facts->site.private_workdir)
+        (void)fputs("  changes to files were discarded (use --keep-overlay DIR to keep them)\n",
+                    stderr);
+    else
+        (void)fprintf(stderr,
+                      "  changes outside %s were discarded (use --keep-overlay DIR to keep them)\n",
+                      dir.buf);
 }

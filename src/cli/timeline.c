@@ -5,15 +5,18 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "run/runs.h"
+#include "job/verdict.h"
+#include "doc/json_read.h"
+#include "client/runs.h"
 
 /* Events that are only decided; what came of them has an event of its own. */
 static const char *const decisions[] = {"open", "start"};
 
 /* Keys that are no words of their own: they say where, which the name says better. */
-static const char *const silent[] = {"at",      "event",    "who",    "process", "replica",
-                                     "launch",  "rank",     "size",   "log",     "forwarded",
-                                     "version", "instance", "random", "what",    "begin_at"};
+static const char *const silent[] = {
+    "at",       "event",     "who",     "process",  "replica",   "launch",    "rank",     "size",
+    "log",      "forwarded", "version", "instance", "random",    "what",      "begin_at", "plan",
+    "shm_size", "shm_free",  "outcome", "status",   "memory_of", "oom_nearby"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t n)
 {
@@ -33,13 +36,14 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
         return;
     strbuf_addstr(out, "  ");
     if (strcmp(key, "exit_code") == 0 && v->type == NODE_NULL)
-        strbuf_addstr(out, "nobody saw how");
+        strbuf_addstr(out, "exit status unknown");
     else if (strcmp(key, "exit_code") == 0)
         strbuf_addf(out, "exit code %lld", (long long)v->i);
     else if (strcmp(key, "signal") == 0)
         strbuf_addf(out, "%s", v->text);
     else if (strcmp(key, "errno") == 0)
-        strbuf_addf(out, "%s: %s", what && what->text ? what->text : "exec", strerror((int)v->i));
+        strbuf_addf(out, "%s: %s", what && what->text ? what->text : "exec",
+                    verdict_exec_error((int)v->i));
     else if (strcmp(key, "attempt") == 0)
         strbuf_addf(out, "number %lld", (long long)v->i);
     else if (strcmp(key, "oom") == 0)
@@ -83,7 +87,7 @@ void timeline_words(const char *journal, size_t len, bool happened, struct strve
     for (; journal < end && (nl = memchr(journal, '\n', (size_t)(end - journal)));
          journal = nl + 1) {
         auto_arena struct arena *a = arena_new();
-        const struct node *line = runs_json(a, journal, (size_t)(nl - journal));
+        const struct node *line = json_node(a, journal, (size_t)(nl - journal));
         if (line && line->type == NODE_MAP)
             add_line(line, happened, ret);
     }

@@ -21,7 +21,7 @@ static void print_errors(const struct job_file *jf)
 {
     for (size_t i = 0; i < jf->diags.n; i++) {
         if (jf->diags.v[i].severity == SEV_ERROR)
-            diag_print(stderr, jf->path, &jf->doc, &jf->diags.v[i], want_colour(stderr));
+            print_diagnostic(jf, i);
     }
 }
 
@@ -53,8 +53,10 @@ static void print_verdict(const struct job_file *jf)
         [VERDICT_UNSUPPORTED] = "not supported",
         [VERDICT_NOTJOB] = "not a job file",
     };
+    auto_strbuf struct strbuf path = STRBUF_INIT;
 
-    printf("%s: %s", jf->path, words[jf->verdict]);
+    strbuf_add_escaped(&path, jf->path, strlen(jf->path));
+    printf("%s: %s", path.buf, words[jf->verdict]);
     if (jf->dialect)
         printf(", %s", jf->dialect);
     for (size_t i = 0; i < jf->n_jobs; i++) {
@@ -114,7 +116,8 @@ static bool validate_file(const struct options *o, const char *path, struct json
     if (job_file_read(a, path, &opts, &jf, &e) < 0) {
         struct diag d = {.severity = SEV_ERROR, .code = "E0006", .path = "", .message = e.text};
 
-        fprintf(stderr, "muster validate: %s\n", e.text);
+        (void)fflush(stdout);
+        complain("validate", "%s", e.text);
         if (j)
             json_file(j, path, verdict_name(VERDICT_REJECT), NULL, &d, 1);
         return false;
@@ -124,9 +127,11 @@ static bool validate_file(const struct options *o, const char *path, struct json
     } else if (o->quiet) {
         print_errors(&jf);
     } else {
+        /* lines and diagnostics in order, also where both go to one file */
+        if (jf.diags.n || jf.verdict != VERDICT_ACCEPT)
+            (void)fflush(stdout);
         print_diagnostics(&jf);
         print_verdict(&jf);
-        fflush(stdout); /* each line after its own diagnostics, also where both go to one file */
     }
     accepted = jf.verdict == VERDICT_ACCEPT;
     job_file_release(&jf);
@@ -150,7 +155,7 @@ static int run_validate(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, &o, argc, argv, &files) < 0)
         return verb->usage_exit;
     if (files.n == 0 || files.rest)
-        return usage_error(verb, "which job file?");
+        return usage_error(verb, "a job file is required");
     r = job_options_check(verb, &o.job);
     if (r)
         return r;
@@ -172,9 +177,8 @@ static const char *const outputs[] = {"human", "json", NULL};
 
 static const struct opt opts[] = {
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "for people (default) or as one JSON document on stdout"},
-    {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet),
-     .help = "errors only: no warnings, no notes, no line per file"},
+     .help = "human (default) or json"},
+    {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet), .help = "print errors only"},
     OPT_END,
 };
 
@@ -183,12 +187,11 @@ static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_
 const struct verb verb_validate = {
     .name = "validate",
     .synopsis = "[OPTION…] FILE…",
-    .summary = "check job files and show everything that is wrong with them",
-    .about = "Diagnostics go to stderr, like a compiler's: place, line, hint. For each file one "
-             "line on\n"
-             "stdout tells the verdict. \"-\" is standard input.\n"
-             "\n"
-             "Exit status: 0 if every file is accepted, 2 if one is not or cannot be read.",
+    .summary = "check job files and report all errors",
+    .about =
+        "Prints diagnostics to stderr as a compiler does, with position, source line and hint, and "
+        "one\nline per file with its verdict to stdout. \"-\" is standard input.\n\nExit status: 0 "
+        "if every file is accepted, 2 if one is not or cannot be read.",
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

@@ -2,7 +2,7 @@
  *
  * A dialect is one row of the registry (registry.c) and one file. It decodes with bind tables
  * (doc/bind.h): the same table drives decoding, unknown-key hints and `explain`. It never sees an
- * engine and never does I/O; only job_file_read() opens the file.
+ * engine and never does I/O; only job_file_read() opens a file.
  */
 #ifndef DIALECT_DIALECT_H
 #define DIALECT_DIALECT_H
@@ -14,7 +14,8 @@
 enum verdict { VERDICT_ACCEPT, VERDICT_REJECT, VERDICT_UNSUPPORTED, VERDICT_NOTJOB };
 const char *verdict_name(enum verdict v); /* "accept", … */
 
-/* How a file is to be read: what options of the command line change about it. Zero is the default. */
+/* How a file is to be read: what options of the command line change about it. Zero is the default.
+ */
 struct read_options {
     const char *dialect;     /* id that overrides detection, or NULL */
     bool keep_text;          /* --no-rewrite: commands stay as they are written */
@@ -60,6 +61,19 @@ struct job_file {
 /* Reads path ("-" is stdin). A file that cannot be read is -errno with e set; a file that can be
  * read gives 0 whatever its verdict. */
 int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
+                  struct job_file *ret, struct err *e);
+
+/* A job that is in no file: the body of a request, an object of a cluster. */
+struct job_text {
+    const char *name;        /* what messages call it: "request", "mpijobs/pi" */
+    const char *text;        /* YAML or JSON of len bytes; need not outlive the call */
+    size_t len;              /* at most LIMIT_FILE_BYTES */
+    const struct node *tree; /* or the document itself, which then has to outlive the job */
+    const char *dir;         /* where relative paths of the job begin; NULL: "/" */
+};
+
+/* The same from memory; does no I/O. -E2BIG with e set for a text beyond the limit. */
+int job_text_read(struct arena *a, const struct job_text *text, const struct read_options *opts,
                   struct job_file *ret, struct err *e);
 void job_file_release(struct job_file *jf);
 

@@ -1,4 +1,5 @@
-/* job_file.c - a job file from its path to its specs: the one place of this room that does I/O. */
+/* job_file.c - a job file from its path, or a text in memory, to its specs: the one place of this
+ * room that does I/O. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,8 +8,9 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "dialect/beside.h"
-#include "dialect/hidden.h"
+#include "base/nearest.h"
+#include "dialect/config_objects.h"
+#include "dialect/secret_lines.h"
 #include "dialect/registry.h"
 #include "doc/edit.h"
 #include "doc/json_read.h"
@@ -46,12 +48,12 @@ static void tell_notjob(struct job_file *jf, const struct sighting *s, bool amon
                         const struct node *document)
 {
     const struct node *root = s->at;
-    const char *values = beside_words(jf->diags.arena, document);
+    const char *values = config_objects_words(jf->diags.arena, document);
 
     if (among_jobs && values)
-        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; its values are here", values);
+        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; its values are used", values);
     else if (among_jobs)
-        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; it is left out",
+        diag_at(&jf->diags, root, "N0306", NULL, "%s is not a job; ignored",
                 s->words ? s->words : "this document");
     else if (s->words)
         diag_at(&jf->diags, root, "E0110", s->hint, "%s is not a job of a known kind", s->words);
@@ -87,8 +89,9 @@ static int parse_sets(struct arena *a, const char *const *sets, const struct edi
                       size_t *ret_n, struct err *e)
 {
     for (*ret_n = 0; sets && sets[*ret_n]; ++*ret_n) {
-        int r = *ret_n < LIMIT_SETS ? edit_parse(a, sets[*ret_n], &ret[*ret_n], e)
-                                    : err_set(e, -EINVAL, "--set: at most %d times", LIMIT_SETS);
+        int r = *ret_n < LIMIT_SETS
+                    ? edit_parse(a, sets[*ret_n], &ret[*ret_n], e)
+                    : err_set(e, -EINVAL, "--set can be given at most %d times", LIMIT_SETS);
 
         if (r < 0)
             return r;
@@ -96,11 +99,36 @@ static int parse_sets(struct arena *a, const char *const *sets, const struct edi
     return 0;
 }
 
-/* Is the edit meant for this document? The only job of a file takes all; of several, those that have
- * the path's first key. Documents that are no jobs are left alone. */
+/* Is the edit meant for this document? The only job of a file takes all; of several, those that
+ * have the path's first key. Documents that are no jobs are left alone. */
 static bool edit_concerns(const struct edit *edit, const struct node *root, size_t n_jobs)
 {
-    return n_jobs == 1 || node_get(root, edit_first_key(edit));
+    return n_jobs == 1 || node_get(root, edit_key(edit, 0));
+}
+
+/* Inputs and parameters have names of the file's own: one that it does not have is never read.
+ * Returns whether the edit may be made. */
+static bool edit_has_input(const struct edit *edit, const struct node *root, struct diags *ds)
+{
+    static const char *const lists[] = {"inputs", "parameters"};
+    const char *list = edit_key(edit, 0), *name = edit_key(edit, 1), *names[64], *near;
+    const struct node *map = list ? node_get(root, list) : NULL;
+    size_t n = 0;
+
+    if (!list || !name || node_get(root, "apiVersion") ||
+        (strcmp(list, lists[0]) != 0 && strcmp(list, lists[1]) != 0))
+        return true;
+    for (; map && map->type == NODE_MAP && n < map->n && n < ARRAY_SIZE(names); n++)
+        names[n] = map->pairs[n].key->text;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    near = nearest_word(name, names, n);
+    diag_at(ds, map ? map : root, "E0147",
+            near ? arena_printf(ds->arena, "did you mean `%s`?", near) : NULL,
+            "--set %s: the job has no %.*s `%s`", edit_path(edit), (int)strlen(list) - 1, list,
+            name);
+    return false;
 }
 
 static void apply_sets(struct arena *a, struct job_file *jf, const struct dialect *forced,
@@ -121,14 +149,16 @@ static void apply_sets(struct arena *a, struct job_file *jf, const struct dialec
             if (!edit_concerns(edits[k], *root, n_jobs))
                 continue;
             taken = true;
+            if (!edit_has_input(edits[k], *root, &jf->diags))
+                continue;
             made = edit_apply(a, edits[k], *root, &jf->diags);
             if (made)
                 *root = made;
         }
         if (!taken)
             diag_at(&jf->diags, jf->doc.roots[jobs[0]], "E0143", NULL,
-                    "--set: none of the %zu jobs here has a key `%s`", n_jobs,
-                    edit_first_key(edits[k]));
+                    "--set: none of the %zu jobs in the file has a key `%s`", n_jobs,
+                    edit_key(edits[k], 0));
     }
 }
 
@@ -209,7 +239,7 @@ static void unfold_lists(struct arena *a, struct job_file *jf)
         for (size_t k = 0; k < (items ? items->n : 1); k++) {
             if (n == LIMIT_DOCUMENTS) {
                 diag_at(&jf->diags, jf->doc.roots[i], "E0005", NULL,
-                        "there are more than %d documents in the file", LIMIT_DOCUMENTS);
+                        "more than %d documents in the file", LIMIT_DOCUMENTS);
                 return;
             }
             roots[n++] = items ? items->items[k] : jf->doc.roots[i];
@@ -219,53 +249,78 @@ static void unfold_lists(struct arena *a, struct job_file *jf)
     jf->doc.n_roots = n;
 }
 
-static void read_tree(struct arena *a, const char *path, const struct strbuf *text,
-                      struct job_file *jf)
+static void read_tree(struct arena *a, const struct job_text *text, struct job_file *jf)
 {
-    bool json = json_looks_like(path, text->buf, text->len);
+    bool json = !text->tree && json_looks_like(text->name, text->text, text->len);
 
-    if (json)
-        json_read(a, path, text->buf, text->len, true, &jf->diags, &jf->doc);
-    else
-        yaml_read(a, path, text->buf, text->len, &jf->diags, &jf->doc);
+    if (text->tree) {
+        const struct node **root = ARENA_NEW(a, const struct node *);
+
+        *root = text->tree;
+        jf->doc = (struct doc){
+            .file = arena_strdup(a, text->name), .source = "", .roots = root, .n_roots = 1};
+    } else if (json) {
+        json_read(a, text->name, text->text, text->len, true, &jf->diags, &jf->doc);
+    } else {
+        yaml_read(a, text->name, text->text, text->len, &jf->diags, &jf->doc);
+    }
     if (jf->doc.broken)
         hide_secret_lines(&jf->doc, json, &jf->diags);
     unfold_lists(a, jf);
 }
 
-int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
+/* The documents' verdict is known; what holds for all jobs of the file together. */
+static void finish_jobs(struct arena *a, struct job_file *jf, const char *dir)
+{
+    if (jf->doc.broken || (jf->verdict == VERDICT_ACCEPT && jf->diags.n_errors))
+        jf->verdict = VERDICT_REJECT;
+    if (jf->verdict != VERDICT_ACCEPT)
+        jf->n_jobs = 0;
+    config_objects_hand_out(a, jf);
+    for (size_t i = 0; i < jf->n_jobs; i++)
+        jf->jobs[i]->dir = dir;
+    diags_sort(&jf->diags);
+}
+
+int job_text_read(struct arena *a, const struct job_text *text, const struct read_options *opts,
                   struct job_file *ret, struct err *e)
 {
     const struct dialect *forced = opts->dialect ? dialect_by_id(opts->dialect) : NULL;
-    auto_strbuf struct strbuf text = STRBUF_INIT;
     const struct edit *edits[LIMIT_SETS];
-    const char *dir;
     size_t n_edits;
     int r;
 
     if (opts->dialect && !forced)
-        return err_set(e, -EINVAL, "there is no dialect %s", opts->dialect);
+        return err_set(e, -EINVAL, "unknown dialect %s", opts->dialect);
+    if (!text->tree && text->len > LIMIT_FILE_BYTES)
+        return err_set(e, -E2BIG, "%s has %zu bytes, more than the limit of %d", text->name,
+                       text->len, LIMIT_FILE_BYTES);
     r = parse_sets(a, opts->sets, edits, &n_edits, e);
-    if (r == 0)
-        r = read_text(path, &text, e);
     if (r < 0)
         return r;
-    *ret = (struct job_file){.path = arena_strdup(a, path), .verdict = VERDICT_NOTJOB};
+    *ret = (struct job_file){.path = arena_strdup(a, text->name), .verdict = VERDICT_NOTJOB};
     diags_init(&ret->diags, a);
-    read_tree(a, path, &text, ret);
+    read_tree(a, text, ret);
     apply_sets(a, ret, forced, edits, n_edits);
     ret->jobs = ARENA_ARRAY(a, struct job_spec *, LIMIT_DOCUMENTS);
     read_documents(a, opts, ret, forced);
-    if (ret->doc.broken || (ret->verdict == VERDICT_ACCEPT && ret->diags.n_errors))
-        ret->verdict = VERDICT_REJECT;
-    if (ret->verdict != VERDICT_ACCEPT)
-        ret->n_jobs = 0;
-    beside_hand_out(a, ret);
-    dir = directory_of(a, path);
-    for (size_t i = 0; i < ret->n_jobs; i++)
-        ret->jobs[i]->dir = dir;
-    diags_sort(&ret->diags);
+    finish_jobs(a, ret, text->dir ? arena_strdup(a, text->dir) : "/");
     return 0;
+}
+
+int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
+                  struct job_file *ret, struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    int r = read_text(path, &text, e);
+
+    if (r < 0)
+        return r;
+    return job_text_read(
+        a,
+        &(struct job_text){
+            .name = path, .text = text.buf, .len = text.len, .dir = directory_of(a, path)},
+        opts, ret, e);
 }
 
 void job_file_release(struct job_file *jf)

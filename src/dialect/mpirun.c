@@ -99,7 +99,8 @@ static size_t take_options(const struct shell_call *call, size_t i, struct mpiru
     while (i < call->n && call->words[i].text[0] == '-') {
         const char *value;
         const struct mpi_option *o = mpi_option_of(call->words[i].text, &value);
-        size_t n = mpi_option_values(call->words[i].text);
+        size_t n = mpi_option_values(call->words[i].text,
+                                     i + 1 < call->n ? call->words[i + 1].text : NULL);
 
         if (n == 1 && i + 1 < call->n && call->words[i + 1].plain)
             value = call->words[i + 1].text;

@@ -89,12 +89,11 @@ void mpirun_check(const struct binder *b, const struct job_spec *spec, const str
         return;
     each = call.per_node ? call.per_node : hosts.slots;
     if (call.np > hosts.room && open_mpi && !strstr(line, "oversubscribe"))
-        diag_at(b->ds, at, "W0408", hint,
-                "%s is told to start %d processes, but the workers take %lld", call.program,
-                call.np, (long long)hosts.room);
+        diag_at(b->ds, at, "W0408", hint, "%s starts %d processes, but the workers have %lld slots",
+                call.program, call.np, (long long)hosts.room);
     else if (call.np > 1 && call.np < hosts.room && hosts.n > 1 && each && call.np % each &&
              !spreads(line))
         diag_at(b->ds, at, "W0407", NULL,
-                "%d processes do not divide by the %d of each worker: %d of %d workers are full",
+                "%d processes is not a multiple of %d per worker: %d of %d workers are full",
                 call.np, each, call.np / each, hosts.n);
 }

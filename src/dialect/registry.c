@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
-#include "dialect/azureml.h"
+#include "dialect/azureml/azureml.h"
 
 const struct dialect *const dialects[] = {
     &t9k_mpi,
@@ -52,32 +52,41 @@ const char *verdict_name(enum verdict v)
 
 /* A version that ends in '/' stands for all of its group, a NULL kind for all kinds; the first
  * match counts. Rows without an id are jobs of others: recognised, never run. */
+#define USE_MUSTER "write its roles as a muster/v1 job: see muster-v1(5)"
+#define USE_PYTORCHJOB "write it as a PyTorchJob (kubeflow.org/v1) or a muster/v1 job"
 static const struct kube_row {
     const char *version, *kind, *id, *hint;
 } kube_rows[] = {
-    {"batch.tensorstack.dev/", NULL, NULL, "of T9k's kinds MPIJob is run"},
-    {"tensorstack.dev/", "AutoTuneExperiment", NULL, NULL},
+    {"batch.tensorstack.dev/", NULL, NULL, "MPIJob is the only supported T9k kind"},
+    {"tensorstack.dev/", "AutoTuneExperiment", NULL, "write one trial as an MPIJob"},
     {"kubeflow.org/v1alpha1", "MPIJob", "kubeflow-mpi-v1alpha1", NULL},
     {"kubeflow.org/v1alpha2", "MPIJob", "kubeflow-mpi-v1alpha2", NULL},
     {"kubeflow.org/v1", "MPIJob", "kubeflow-mpi-v1", NULL},
     {"kubeflow.org/v2beta1", "MPIJob", "kubeflow-mpi-v2beta1", NULL},
-    {"kubeflow.org/v1alpha1", "PyTorchJob", NULL, NULL},
+    {"kubeflow.org/v1alpha1", "PyTorchJob", NULL, "use apiVersion kubeflow.org/v1"},
     {"kubeflow.org/", "PyTorchJob", "kubeflow-pytorch", NULL},
-    {"kubeflow.org/v1alpha1", "TFJob", NULL, NULL},
+    {"kubeflow.org/v1alpha1", "TFJob", NULL, "use apiVersion kubeflow.org/v1"},
     {"kubeflow.org/", "TFJob", "kubeflow-tf", NULL},
-    {"kubeflow.org/", "XGBoostJob", NULL, NULL},
-    {"kubeflow.org/", "MXJob", NULL, NULL},
-    {"kubeflow.org/", "PaddleJob", NULL, NULL},
-    {"kubeflow.org/", "JAXJob", NULL, NULL},
-    {"kubeflow.org/", "MPIJob", NULL, "MPIJobs are of v2beta1, v1, v1alpha2 or v1alpha1"},
-    {"trainer.kubeflow.org/", "TrainJob", NULL, NULL},
-    {"tensorflow.org/", "TFJob", NULL, NULL},
-    {"frameworkcontroller.microsoft.com/", "Framework", NULL, NULL},
-    {"batch/", "Job", NULL, NULL},
-    {"batch/", "CronJob", NULL, NULL},
-    {"batch.volcano.sh/", "Job", NULL, NULL},
-    {"jobset.x-k8s.io/", "JobSet", NULL, NULL},
-    {"ray.io/", "RayJob", NULL, NULL},
+    {"kubeflow.org/", "XGBoostJob", NULL, USE_PYTORCHJOB},
+    {"kubeflow.org/", "MXJob", NULL, USE_MUSTER},
+    {"kubeflow.org/", "PaddleJob", NULL, USE_MUSTER},
+    {"kubeflow.org/", "JAXJob", NULL, USE_MUSTER},
+    {"kubeflow.org/", "MPIJob", NULL,
+     "use apiVersion kubeflow.org/v2beta1, v1, v1alpha2 or v1alpha1"},
+    {"trainer.kubeflow.org/", "TrainJob", NULL, USE_PYTORCHJOB},
+    {"tensorflow.org/", "TFJob", NULL, "use apiVersion kubeflow.org/v1"},
+    {"frameworkcontroller.microsoft.com/", "Framework", NULL,
+     "use the OpenPAI job (protocolVersion: 2) that it was generated from"},
+    {"batch/", "Job", NULL, USE_MUSTER},
+    {"batch/", "CronJob", NULL, USE_MUSTER},
+    {"batch.volcano.sh/", "Job", NULL, USE_MUSTER},
+    {"jobset.x-k8s.io/", "JobSet", NULL, USE_MUSTER},
+    {"ray.io/", "RayJob", NULL, USE_MUSTER},
+    {"training.kubedl.io/", "PyTorchJob", NULL, "use apiVersion kubeflow.org/v1"},
+    {"training.kubedl.io/", "TFJob", NULL, "use apiVersion kubeflow.org/v1"},
+    {"training.kubedl.io/", "MPIJob", NULL, "use apiVersion kubeflow.org/v1"},
+    {"training.kubedl.io/", NULL, NULL, USE_MUSTER},
+    {"batch.paddlepaddle.org/", NULL, NULL, USE_MUSTER},
     {"sparkoperator.k8s.io/", "SparkApplication", NULL, NULL},
     {"argoproj.io/", "Workflow", NULL, NULL},
     {"muster/", NULL, NULL, "did you mean apiVersion `muster/v1`?"},
@@ -93,15 +102,8 @@ static bool kube_match(const struct kube_row *row, const char *version, const ch
     return !row->kind || strcmp(kind, row->kind) == 0;
 }
 
-static const char *text_of(const struct node *root, const char *key)
-{
-    const struct node *node = node_get(root, key);
-
-    return node && node->type == NODE_STRING ? node->text : NULL;
-}
-
-/* The first of a document's mappings that is a Kubernetes job by itself, or NULL: an experiment's trial,
- * a workflow's step. */
+/* The first of a document's mappings that is a Kubernetes job by itself, or NULL: an experiment's
+ * trial, a workflow's step. */
 static const struct node *job_inside(const struct node *node)
 {
     const struct node *found = NULL;
@@ -110,7 +112,8 @@ static const struct node *job_inside(const struct node *node)
         found = job_inside(node->items[i]);
     for (size_t i = 0; !found && i < node->n && node->type == NODE_MAP; i++)
         found = job_inside(node->pairs[i].value);
-    if (found || !text_of(node, "apiVersion") || !text_of(node, "kind"))
+    if (found || !node_text(node_get(node, "apiVersion"), NULL) ||
+        !node_text(node_get(node, "kind"), NULL))
         return found;
     for (size_t i = 0; dialects[i]; i++) {
         if (dialects[i]->detect(node))
@@ -119,8 +122,8 @@ static const struct node *job_inside(const struct node *node)
     return NULL;
 }
 
-/* A version or a kind that is near one of ours, or a job inside. A version is no help for a kind that no
- * version has. */
+/* A version or a kind that is near one of ours, or a job inside. A version is no help for a kind
+ * that no version has. */
 static const char *kube_hint(struct arena *a, const struct node *root, const char *version,
                              const char *kind)
 {
@@ -132,8 +135,9 @@ static const char *kube_hint(struct arena *a, const struct node *root, const cha
     const struct node *inside = job_inside(root);
 
     if (inside)
-        return arena_printf(a, "there is a %.80s inside it, at %u:%u: make it a file of its own",
-                            text_of(inside, "kind"), inside->pos.line, inside->pos.column);
+        return arena_printf(a, "it contains a %.80s at %u:%u; move it into a separate file",
+                            node_text(node_get(inside, "kind"), NULL), inside->pos.line,
+                            inside->pos.column);
     if (near && strcmp(near, version) != 0 && (!kind || near_kind))
         return arena_printf(a, "did you mean apiVersion `%s`?", near);
     return near && near_kind ? arena_printf(a, "did you mean kind `%s`?", near_kind) : NULL;
@@ -141,7 +145,7 @@ static const char *kube_hint(struct arena *a, const struct node *root, const cha
 
 static struct sighting sight_kube(struct arena *a, const struct node *root, const char *version)
 {
-    const char *kind = text_of(root, "kind");
+    const char *kind = node_text(node_get(root, "kind"), NULL);
     struct sighting s = {
         .verdict = VERDICT_NOTJOB,
         .at = node_get(root, kind ? "kind" : "apiVersion"),
@@ -176,20 +180,28 @@ static bool is_one_of(const char *word, const char *const *words)
 /* Azure ML's jobs that are not run: other types, and the forms of its previews. */
 static struct sighting sight_azureml(struct arena *a, const struct node *root)
 {
-    static const char *const others[] = {"pipeline", "sweep", "automl", "spark", "parallel", NULL};
-    const char *schema = text_of(root, "$schema"), *type = text_of(root, "type");
+    static const char *const others[] = {"pipeline", "sweep",    "sweep_job", "automl",
+                                         "spark",    "parallel", NULL};
+    const char *schema = node_text(node_get(root, "$schema"), NULL),
+               *type = node_text(node_get(root, "type"), NULL);
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED, .at = node_get(root, "type")};
     bool azure = schema && strstr(schema, "azureml");
     bool command = azure || (type && strcmp(type, "command") == 0);
 
     if (schema && strstr(schema, "Component")) {
         s.words = "an Azure ML component";
+        s.hint = "write its `command`, `environment` and `code` into a command job";
     } else if (command && azureml_of_component(root)) {
         s.at = node_get(root, "component");
         s.words = "an Azure ML job whose command is a component's";
         s.hint = "write `command`, `environment` and `code` of the component into the job";
-    } else if (is_one_of(type, others)) {
-        s.words = arena_printf(a, "an Azure ML %s job", type);
+    } else if (type && is_one_of(type, others)) {
+        bool sweep = strncmp(type, "sweep", 5) == 0;
+
+        s.words = arena_printf(a, "an Azure ML %s job", sweep ? "sweep" : type);
+        s.hint = strcmp(type, "spark") == 0 || strcmp(type, "automl") == 0 ? NULL
+                 : sweep ? "write one trial as a command job: `command`, `environment`, `code`"
+                         : "write each step as a command job: `command`, `environment`, `code`";
     } else if (azure && strstr(schema, "Job") && !node_get(root, "command")) {
         s.words = "an Azure ML job of another type";
     } else if (node_get(root, "command") && azureml_is_old(root)) {
@@ -202,7 +214,7 @@ static struct sighting sight_azureml(struct arena *a, const struct node *root)
 
 static struct sighting sight_platform(struct arena *a, const struct node *root)
 {
-    const char *type = text_of(root, "type");
+    const char *type = node_text(node_get(root, "type"), NULL);
     struct sighting s = {.verdict = VERDICT_UNSUPPORTED};
 
     if (node_get(root, "protocol_version") && type && strcmp(type, "job") == 0) {
@@ -219,7 +231,8 @@ static struct sighting sight_platform(struct arena *a, const struct node *root)
 static const char *azureml_hint(struct arena *a, const struct node *root)
 {
     static const char *const types[] = {"command", "MpiJob", "PytorchJob", "TensorflowJob"};
-    const char *type = text_of(root, "type"), *schema = text_of(root, "$schema"), *near;
+    const char *type = node_text(node_get(root, "type"), NULL),
+               *schema = node_text(node_get(root, "$schema"), NULL), *near;
 
     if (schema && strcasestr(schema, "commandJob"))
         return "did you mean commandJob.schema.json?";
@@ -235,14 +248,14 @@ static const char *notjob_hint(struct arena *a, const struct node *root)
 {
     static const char *const keys[] = {"apiVersion", "protocolVersion", "jobName", "taskRoles"};
     static const char *const trainings[] = {"PyTorchJob", "TFJob", NULL};
-    const char *kind = text_of(root, "kind");
+    const char *kind = node_text(node_get(root, "kind"), NULL);
 
     for (size_t i = 0; root->type == NODE_MAP && i < root->n; i++) {
         const char *key = root->pairs[i].key->text;
         const char *near = nearest_word(key, keys, ARRAY_SIZE(keys));
 
         if (near && strcmp(near, key) != 0)
-            return arena_printf(a, "did you mean `%s` where it says `%.40s`?", near, key);
+            return arena_printf(a, "did you mean `%s` instead of `%.40s`?", near, key);
     }
     if (azureml_hint(a, root))
         return azureml_hint(a, root);
@@ -260,7 +273,7 @@ static const char *notjob_hint(struct arena *a, const struct node *root)
 struct sighting dialect_sight(struct arena *a, const struct node *root)
 {
     struct sighting s = {.verdict = VERDICT_NOTJOB, .at = root};
-    const char *version = text_of(root, "apiVersion");
+    const char *version = node_text(node_get(root, "apiVersion"), NULL);
 
     for (size_t i = 0; dialects[i]; i++) {
         if (dialects[i]->detect(root))

@@ -122,7 +122,7 @@ static void mend_bare_names(const struct rewrite *rw, const char *text,
             continue;
         put_place(rw, text, w->start,
                   diag_at(rw->ds, rw->at, "W0401",
-                          arena_printf(rw->a, "write $%s in the file", w->text),
+                          arena_printf(rw->a, "use $%s in the file", w->text),
                           "the bare word %s %s replaced by \"$%s\"", w->text,
                           keep ? "would be" : "is", w->text));
         if (!keep)
@@ -197,7 +197,7 @@ static void mend_stray_python(const struct rewrite *rw, const char *text, struct
     put_place(rw, text, stray->start,
               diag_at(rw->ds, rw->at, "W0402",
                       arena_printf(rw->a, "%s runs the script with Python itself", utility),
-                      "the word `%s` before the script %s dropped: %s would take it as the script",
+                      "the word `%s` before the script %s removed: %s would run it as the script",
                       stray->text, rw->opts->keep_text ? "would be" : "is", utility));
     if (!rw->opts->keep_text)
         drop_word(text, &words[stray - words], &with[stray - words]);
@@ -236,7 +236,8 @@ static int64_t sleep_seconds(const char *text)
     return duration_ms(text, &ms) == 0 ? ms / 1000 : 0;
 }
 
-/* Behind what joins a command to the next: `&&`, `;` or the end of a line. NULL: something else does. */
+/* Behind what joins a command to the next: `&&`, `;` or the end of a line. NULL: something else
+ * does. */
 static const char *behind_joint(const char *p)
 {
     while (*p == ' ' || *p == '\t' || (p[0] == '\\' && p[1] == '\n'))
@@ -265,11 +266,9 @@ const char *rewrite_start_sleep(const struct rewrite *rw, const char *text)
     rest = behind_joint(text + w[1].end);
     if (!rest)
         return text;
-    put_place(
-        rw, text, w[0].start,
-        diag_at(rw->ds, rw->at, "W0403", drop ? NULL : "run --skip-start-sleep drops it",
-                "`sleep %.20s` at the beginning %s: no command starts before every replica is "
-                "there",
-                w[1].text, drop ? "is dropped" : "is not needed"));
+    put_place(rw, text, w[0].start,
+              diag_at(rw->ds, rw->at, "W0403", drop ? NULL : "use --skip-start-sleep to remove it",
+                      "leading `sleep %.20s` %s: no command starts before every replica is ready",
+                      w[1].text, drop ? "is dropped" : "is not needed"));
     return drop ? rest : text;
 }

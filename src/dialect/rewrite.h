@@ -4,8 +4,8 @@
  * warnings say what would be changed, and nothing is. A warning stands at the word's own place if
  * the text is the scalar's and the scalar has no escapes in it, else at the scalar.
  *
- * All functions return the text itself if there is nothing to change; else a new one in the arena, or
- * a part of it.
+ * All functions return the text itself if there is nothing to change; else a new one in the arena,
+ * or a part of it.
  */
 #ifndef DIALECT_REWRITE_H
 #define DIALECT_REWRITE_H
@@ -30,8 +30,8 @@ const char *rewrite_command(const struct rewrite *rw, const char *text);
  * opts->skip_start_sleep is set, whatever opts->keep_text says. */
 const char *rewrite_start_sleep(const struct rewrite *rw, const char *text);
 
-/* The place in the file of the byte at offset in the node's text, or the node's own place where that
- * cannot be told. doc may be NULL. */
+/* The place in the file of the byte at offset in the node's text, or the node's own place where
+ * that cannot be told. doc may be NULL. */
 struct pos rewrite_place(const struct doc *doc, const struct node *at, size_t offset);
 
 #endif

@@ -1,4 +1,5 @@
-/* shell_call.h - which programs shell text calls, seen through `exec`, `env`, `nohup` and the like. */
+/* shell_call.h - which programs shell text calls, seen through `exec`, `env`, `nohup` and the like.
+ */
 #ifndef DIALECT_SHELL_CALL_H
 #define DIALECT_SHELL_CALL_H
 

@@ -38,7 +38,7 @@ void bind_type_error(const struct binder *b, const char *name, const char *what,
     if (is_template(b, node))
         return;
     if (is_placeholder(node))
-        hint = "this looks like a template: fill in its variables first";
+        hint = "this looks like a template; replace its placeholders first";
     diag_at(b->ds, at, "E0107", hint ? hint : bind_type_hint(b, name, what, node),
             "`%s` must be %s, not %s", name, what, node_words(b->a, node));
 }
@@ -79,7 +79,7 @@ void bind_missing(const struct binder *b, const struct node *map, const char *wh
     if (empty)
         diag_at(b->ds, empty, "E0103", hint, "`%s` has no value", key);
     else
-        diag_at(b->ds, node_label(map), "E0103", hint, "`%s` is missing in %s", key, what);
+        diag_at(b->ds, node_label(map), "E0103", hint, "`%s` is required in %s", key, what);
 }
 
 /* The only one of the words that the word is a part of, or that is a part of it. */
@@ -166,7 +166,8 @@ static bool has_key(const struct bind_table *t, const char *key)
     return false;
 }
 
-/* Is t one form of what `other` lists all keys of? Then the key is in its place, and of another form. */
+/* Is t one form of what `other` lists all keys of? Then the key is in its place, and of another
+ * form. */
 static bool is_form_of(const struct bind_table *t, const struct bind_table *other)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -187,7 +188,7 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
         words[i] = t->fields[i].key;
     near = nearest_word(key, words, t->n);
     if (other && !is_form_of(t, other))
-        return arena_printf(b->a, "`%s` belongs in %s: check the indentation", key, other->what);
+        return arena_printf(b->a, "`%s` belongs in %s; check the indentation", key, other->what);
     if (near)
         return meant(b, near);
     return known_keys(b, t);
@@ -196,7 +197,8 @@ static const char *unknown_hint(const struct binder *b, const struct bind_table 
 static void report_unknown(const struct binder *b, const struct bind_table *t,
                            const struct node *key)
 {
-    bool lenient = t->lenient || (b->lenient && !t->closed);
+    /* Whoever sets a key on the command line means it to do something. */
+    bool lenient = !key->set && (t->lenient || (b->lenient && !t->closed));
 
     diag_at(b->ds, key, lenient ? "W0101" : "E0101", unknown_hint(b, t, key->text),
             "unknown key `%s` in %s", key->text, t->what);
@@ -242,15 +244,15 @@ bool bind_string(const struct binder *b, const char *name, const struct node *no
         return false;
     }
     if (strlen(node->text) != node->len) {
-        diag_at(b->ds, node, "E0215", NULL, "`%s` has a NUL character in it", name);
+        diag_at(b->ds, node, "E0215", NULL, "`%s` contains a NUL character", name);
         return false;
     }
     if (!node->quoted && begins_with_quote(node->text))
-        diag_at(b->ds, node, "W0105", "write \" or ', or no quotes",
-                "`%s` begins with a quote of printed text, which is part of the value", name);
+        diag_at(b->ds, node, "W0105", "use \" or ', or no quotes",
+                "`%s` begins with a typographic quote, which becomes part of the value", name);
     if (old_bool(node, &as_bool))
-        diag_at(b->ds, node, "W0102", arena_printf(b->a, "put it in quotes: \"%s\"", node->text),
-                "`%s` is taken as a string; readers of YAML 1.1 take %s as %s", name, node->text,
+        diag_at(b->ds, node, "W0102", arena_printf(b->a, "quote it: \"%s\"", node->text),
+                "`%s` is read as a string; YAML 1.1 parsers read %s as %s", name, node->text,
                 as_bool ? "true" : "false");
     *ret = node->text;
     return true;
@@ -266,7 +268,7 @@ bool bind_bool(const struct binder *b, const char *name, const struct node *node
     }
     if (old_bool(node, ret)) {
         diag_at(b->ds, node, "W0102", arena_printf(b->a, "write %s", *ret ? "true" : "false"),
-                "`%s` should be true or false; %s is taken as %s", name, node->text,
+                "`%s` should be true or false; %s is read as %s", name, node->text,
                 *ret ? "true" : "false");
         return true;
     }
@@ -288,7 +290,7 @@ static bool bind_int(const struct binder *b, const struct bind_field *f, const s
     }
     if (text[0] == '0' && text[1] >= '0' && text[1] <= '9')
         diag_at(b->ds, node, "W0103", "remove the leading zero",
-                "`%s` is taken as decimal %lld; to readers of YAML 1.1 a leading zero means octal",
+                "`%s` is read as decimal %lld; YAML 1.1 parsers read a leading zero as octal",
                 f->key, (long long)node->i);
     if (node->i < f->min || node->i > f->max) {
         if (f->max == INT32_MAX && node->i > f->max)

@@ -1,9 +1,9 @@
 /* bind.h - tables that say what a mapping may hold, and the decoder they drive.
  *
  * A dialect describes each of its mappings by a table of fields; bind_map() walks a mapping by its
- * table and fills a structure. One table gives decoding, type errors, unknown-key hints and the list
- * of known keys, so that these cannot disagree. Every key of a file is mapped into the structure,
- * ignored with a note, or rejected.
+ * table and fills a structure. One table gives decoding, type errors, unknown-key hints and the
+ * list of known keys, so that these cannot disagree. Every key of a file is mapped into the
+ * structure, ignored with a note, or rejected.
  *
  *     struct ssh { const struct node *at; const char *sshd; };
  *     static const struct bind_field ssh_fields[] = {
@@ -11,8 +11,8 @@
  *     };
  *     const struct bind_table ssh_table = BIND_TABLE("spec.ssh", struct ssh, ssh_fields);
  *
- * A structure begins with `const struct node *at`, the mapping it came from; the place of one of its
- * values is node_get(x->at, "key"). Structures are zeroed before they are filled. A key with no
+ * A structure begins with `const struct node *at`, the mapping it came from; the place of one of
+ * its values is node_get(x->at, "key"). Structures are zeroed before they are filled. A key with no
  * value (null) counts as absent.
  *
  * Not here: rules between fields; the caller checks those afterwards.
@@ -123,8 +123,8 @@ bool bind_bool(const struct binder *b, const char *name, const struct node *node
 void bind_word(const struct binder *b, const struct node *at, const char *name, const char *word,
                const char *const *words, size_t n);
 
-/* Adds "NAME must be WHAT, not …" at the node (at its key if it has no value). Without a hint it says
- * what may have been meant, if that can be guessed (bind_hint.c). */
+/* Adds "NAME must be WHAT, not …" at the node (at its key if it has no value). Without a hint it
+ * says what may have been meant, if that can be guessed (bind_hint.c). */
 void bind_type_error(const struct binder *b, const char *name, const char *what, const char *hint,
                      const struct node *node);
 

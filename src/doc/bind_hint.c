@@ -26,14 +26,14 @@ static const char *integer_hint(struct arena *a, const char *name, const struct 
     if (node->type != NODE_STRING || strlen(node->text) != node->len || !node->len)
         return NULL;
     if (!node->quoted && (unsigned char)node->text[0] == 0xe2)
-        return "these are quotes of printed text: remove them";
+        return "these are typographic quotes; remove them";
     if (node->len < 11 && strspn(node->text, "0123456789") == node->len)
         return "remove the quotes";
     if (duration_ms(node->text, &v) == 0 && v % 1000 == 0 &&
         (strstr(name, "Seconds") || ends_with(name, "timeout")))
-        return arena_printf(a, "seconds are counted: %lld", (long long)(v / 1000));
+        return arena_printf(a, "the unit is seconds: %lld", (long long)(v / 1000));
     if (ends_with(name, "MB") && quantity_units(node->text, &v) == 0 && v >= 1 << 20)
-        return arena_printf(a, "MB are counted: %lld", (long long)(v >> 20));
+        return arena_printf(a, "the unit is MB: %lld", (long long)(v >> 20));
     return NULL;
 }
 
@@ -68,7 +68,7 @@ static const char *mapping_hint(struct arena *a, const char *name, const struct 
     if (!first)
         return NULL;
     if (first->type == NODE_MAP && node_get(first, "name"))
-        return "write the name of each as a key, `NAME:`, and the rest below it";
+        return "write each name as a key, `NAME:`, with its fields below it";
     if (first->type == NODE_MAP)
         return "remove the `- `";
     return "write `NAME: value`, without `- ` and brackets";
@@ -79,9 +79,9 @@ static const char *list_hint(struct arena *a, const char *name, const struct nod
     if (node->type != NODE_MAP || !node->n)
         return NULL;
     if (strcmp(name, "env") == 0 && is_scalar(node->pairs[0].value))
-        return arena_printf(a, "write - {name: %.40s, value: …}, one for each",
+        return arena_printf(a, "write one list item per variable: - {name: %.40s, value: …}",
                             node->pairs[0].key->text);
-    return "put `- ` before the first key of each item";
+    return "add `- ` before the first key of each item";
 }
 
 static const char *strings_hint(struct arena *a, const char *name, const struct node *node)
@@ -93,7 +93,7 @@ static const char *strings_hint(struct arena *a, const char *name, const struct 
     if (node->type != NODE_STRING)
         return NULL;
     return lines || node->len >= 60
-               ? "put `- ` before it, on a line of its own"
+               ? "add `- ` before it, on its own line"
                : "write a list, one word per item: [\"program\", \"argument\"]";
 }
 
@@ -101,12 +101,12 @@ static const char *string_hint(struct arena *a, const char *name, const struct n
 {
     (void)name;
     if (is_scalar(node) && node->type != NODE_NULL)
-        return arena_printf(a, "put it in quotes: \"%s\"", node->text);
+        return arena_printf(a, "quote it: \"%s\"", node->text);
     if (node->type == NODE_MAP && node->n == 1 && is_scalar(node->pairs[0].value) &&
         node->pairs[0].value->type != NODE_NULL)
-        return "a ': ' makes a mapping of it: put the text in quotes";
+        return "': ' starts a mapping; quote the text";
     if (node->type == NODE_SEQ && node->n && is_scalar(node->items[0]))
-        return node->n == 1 ? "remove the brackets or the `- `" : "write it as one text";
+        return node->n == 1 ? "remove the brackets or the `- `" : "write it as one string";
     return NULL;
 }
 

@@ -26,7 +26,7 @@ void build_doc(struct arena *a, const char *file, const char **text, size_t *len
 void build_stop(struct builder *b, struct pos pos, const char *what, int limit)
 {
     if (!b->stop)
-        diag_pos(b->ds, pos, "", "E0005", NULL, "there are more than %d %s", limit, what);
+        diag_pos(b->ds, pos, "", "E0005", NULL, "more than %d %s", limit, what);
     b->stop = b->doc->broken = true;
 }
 
@@ -44,7 +44,7 @@ struct node *build_node(struct builder *b, const struct place *at, enum node_typ
         .text = "",
     };
     if (++b->n_nodes > LIMIT_NODES)
-        build_stop(b, pos, "nodes in the document (aliases count in full)", LIMIT_NODES);
+        build_stop(b, pos, "nodes in the document (with aliases expanded)", LIMIT_NODES);
     if (at->depth + (type == NODE_SEQ || type == NODE_MAP) > LIMIT_DEPTH)
         build_stop(b, pos, "levels of nesting", LIMIT_DEPTH);
     return node;
@@ -121,10 +121,10 @@ static void report_duplicate(struct builder *b, const struct pair *first, const 
 
     if (node_equal(first->value, again->value))
         diag_at(b->ds, again->key, "W0001", "remove one of the two",
-                "duplicate key \"%s\" (first at line %u), with the same value", key, line);
+                "duplicate key \"%s\" with the same value (first at line %u)", key, line);
     else
         diag_at(b->ds, again->key, "E0007", "remove one of the two",
-                "duplicate key \"%s\" (first at line %u), with another value", key, line);
+                "duplicate key \"%s\" with a different value (first at line %u)", key, line);
 }
 
 void build_unique(struct builder *b, struct pairs *list, struct key_set *set)

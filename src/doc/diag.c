@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "doc/text.h"
 
+const char diag_set[] = "N0140";
+
 const char *severity_name(enum severity sev)
 {
     static const char *const names[] = {

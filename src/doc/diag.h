@@ -1,8 +1,8 @@
 /* diag.h - what is wrong with a job file, collected and shown like a compiler does.
  *
  * A reader adds every problem it finds and goes on; the caller looks at n_errors in the end. Codes
- * are stable: once given, a code keeps its meaning (doc/diagnostics.md lists them). Messages are one
- * sentence without a full stop, in lower case; the hint says what to do.
+ * are stable: once given, a code keeps its meaning (doc/diagnostics.md lists them). Messages are
+ * one sentence without a full stop, in lower case; the hint says what to do.
  */
 #ifndef DOC_DIAG_H
 #define DOC_DIAG_H
@@ -10,6 +10,9 @@
 #include <stdio.h>
 
 #include "doc/tree.h"
+
+/* The note that a --set was applied: of the command line, not of the file. */
+extern const char diag_set[];
 
 enum severity { SEV_ERROR, SEV_WARNING, SEV_NOTE };
 const char *severity_name(enum severity sev); /* "error", "warning", "note" */

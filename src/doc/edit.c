@@ -1,4 +1,5 @@
-/* edit.c - see edit.h. An edit is checked against the tree first; the copy that follows cannot fail.
+/* edit.c - see edit.h. An edit is checked against the tree first; the copy that follows cannot
+ * fail.
  *
  * Not here: how an edit is written (edit_parse.c).
  */
@@ -11,7 +12,8 @@
 #include "doc/build.h"
 #include "doc/edit_parts.h"
 
-/* --- is there a way? ---------------------------------------------------------------------------- */
+/* --- is there a way? ----------------------------------------------------------------------------
+ */
 
 static const char *nearest_key(const struct node *map, const char *key)
 {
@@ -61,19 +63,19 @@ static const struct node *enter_list(const struct edit *edit, const struct node 
         return list->items[step->index];
     if (step->key)
         diag_at(ds, list, "E0140", did_you_mean(ds->arena, nearest_name(list, step->key)),
-                "--set %s: %s is a list and has no item of the name `%s`", edit->path,
+                "--set %s: the list %s has no item named `%s`", edit->path,
                 node_path(ds->arena, list), step->key);
     else
-        diag_at(ds, list, "E0140", NULL, "--set %s: %s has %zu item%s, there is no [%zu]",
+        diag_at(ds, list, "E0140", NULL, "--set %s: %s has %zu item%s; index [%zu] is out of range",
                 edit->path, node_path(ds->arena, list), list->n, list->n == 1 ? "" : "s",
                 step->index);
     return NULL;
 }
 
 /* Follows the path as far as it is there. Returns whether the edit can be made; names among the
- * steps become indexes. */
+ * steps become indexes. *ret_old is what the path leads to, or NULL. */
 static bool check(const struct edit *edit, struct step *steps, const struct node *root,
-                  struct diags *ds)
+                  struct diags *ds, const struct node **ret_old)
 {
     const struct node *node = root;
     bool remove = edit->value->type == NODE_NULL;
@@ -102,21 +104,62 @@ static bool check(const struct edit *edit, struct step *steps, const struct node
             diag_at(ds, node, "E0142",
                     did_you_mean(ds->arena,
                                  node->type == NODE_MAP ? nearest_key(node, steps[i].key) : NULL),
-                    "--set %s: there is no `%s` in %s to be removed", edit->path, steps[i].key,
+                    "--set %s: cannot remove `%s`: not found in %s", edit->path, steps[i].key,
                     node_path(ds->arena, node));
             return false;
         }
         for (i++; i < edit->n; i++)
             if (!steps[i].key) {
                 diag_at(ds, node, "E0140", "set the whole list: PATH=[…]",
-                        "--set %s: there is no list to take [%zu] of", edit->path, steps[i].index);
+                        "--set %s: [%zu] needs a list, and there is none", edit->path,
+                        steps[i].index);
                 return false;
             }
+        return true;
     }
+    *ret_old = node;
     return true;
 }
 
-/* --- the copy ----------------------------------------------------------------------------------- */
+/* --- what is told -------------------------------------------------------------------------------
+ */
+
+/* May the value at the path be shown? Variables and whatever sounds like it may hold a secret. */
+static bool is_public(const struct edit *edit)
+{
+    static const char *const words[] = {"env", "secret", "token", "password", "key", "auth"};
+
+    for (size_t i = 0; i < edit->n; i++)
+        for (size_t k = 0; edit->steps[i].key && k < ARRAY_SIZE(words); k++)
+            if (strcasestr(edit->steps[i].key, words[k]))
+                return false;
+    return true;
+}
+
+static const char *shown(struct arena *a, const struct node *value)
+{
+    enum { LONGEST = 48 };
+
+    if (value->type == NODE_SEQ || value->type == NODE_MAP || value->len > LONGEST)
+        return node_type_words(value->type);
+    return arena_printf(a, value->type == NODE_STRING ? "\"%s\"" : "%s", value->text);
+}
+
+/* "set spec.worker.replicas = 2 (was 5)" */
+static void tell(const struct edit *edit, const struct node *old, const struct node *root,
+                 struct diags *ds)
+{
+    bool remove = edit->value->type == NODE_NULL, may = is_public(edit);
+    const char *now = remove ? "" : may ? shown(ds->arena, edit->value) : "";
+    const char *was = old && may && old->type != NODE_NULL ? shown(ds->arena, old) : NULL;
+
+    diag_pos(ds, old ? old->pos : root->pos, edit->path, diag_set, NULL, "%s %s%s%s%s%s%s",
+             remove ? "removed" : "set", edit->path, *now ? " = " : "", now, was ? " (was " : "",
+             was ? was : "", was ? ")" : "");
+}
+
+/* --- the copy -----------------------------------------------------------------------------------
+ */
 
 struct copying {
     struct arena *a;
@@ -263,17 +306,18 @@ const struct node *edit_apply(struct arena *a, const struct edit *edit, const st
 {
     struct step steps[LIMIT_SET_STEPS];
     struct copying c = {.a = a, .edit = edit, .steps = steps};
-    const struct node *made;
+    const struct node *made, *old = NULL;
 
     memcpy(steps, edit->steps, edit->n * sizeof(*steps));
-    if (!check(edit, steps, root, ds))
+    if (!check(edit, steps, root, ds, &old))
         return NULL;
     made = remake(&c, root, &(struct place){NULL, NULL, 0, 0}, 0, root->pos);
     if (c.n_nodes > LIMIT_NODES || c.deepest > LIMIT_DEPTH) {
-        diag_at(ds, root, "E0005", NULL, "--set %s: there are then more than %d %s", edit->path,
+        diag_at(ds, root, "E0005", NULL, "--set %s: this makes more than %d %s", edit->path,
                 c.deepest > LIMIT_DEPTH ? LIMIT_DEPTH : LIMIT_NODES,
                 c.deepest > LIMIT_DEPTH ? "levels of nesting" : "nodes in the document");
         return NULL;
     }
+    tell(edit, old, root, ds);
     return made;
 }

@@ -10,7 +10,8 @@
 #include "doc/yaml.h"
 #include "doc/yaml_text.h"
 
-/* --- PATH --------------------------------------------------------------------------------------- */
+/* --- PATH ---------------------------------------------------------------------------------------
+ */
 
 struct scan {
     struct arena *a;
@@ -34,7 +35,7 @@ static int bad_path(struct err *e, const struct scan *s, const char *why)
 static int add_step(struct scan *s, const char *key, size_t index, struct err *e)
 {
     if (s->n == LIMIT_SET_STEPS)
-        return err_set(e, -EINVAL, "--set: the path has more than %d steps", LIMIT_SET_STEPS);
+        return err_set(e, -EINVAL, "--set: the path has more than %d components", LIMIT_SET_STEPS);
     s->steps[s->n++] = (struct step){key, index};
     return 0;
 }
@@ -78,7 +79,7 @@ static int scan_bracket(struct scan *s, struct err *e)
         if (!s->at[1 + n])
             return bad_path(e, s, "a bracket is not closed");
         if (n == 0)
-            return bad_path(e, s, "there is no index");
+            return bad_path(e, s, "missing index");
         key = arena_strndup(s->a, s->at + 1, n);
         s->at += 1 + n;
     }
@@ -99,7 +100,7 @@ static int scan_key(struct scan *s, struct err *e)
     }
     n = strcspn(s->at, ".[=");
     if (n == 0)
-        return bad_path(e, s, "there is no key");
+        return bad_path(e, s, "missing key");
     key = arena_strndup(s->a, s->at, n);
     s->at += n;
     return add_step(s, key, 0, e);
@@ -117,23 +118,23 @@ static int scan_path(struct scan *s, struct err *e)
         else if (dot)
             r = scan_key(s, e);
         else
-            r = bad_path(e, s, "a dot is missing");
+            r = bad_path(e, s, "missing dot");
         if (r < 0)
             return r;
         dot = *s->at == '.';
         s->at += dot;
         if (dot && (!*s->at || *s->at == '='))
-            return bad_path(e, s, "there is no key");
+            return bad_path(e, s, "missing key");
     }
     if (!*s->at)
-        return err_set(e, -EINVAL, "--set %s: it must be PATH=VALUE, with an equals sign",
-                       shown(s));
+        return err_set(e, -EINVAL, "--set must be PATH=VALUE, not \"%s\"", shown(s));
     if (s->n == 0 || !s->steps[0].key)
         return err_set(e, -EINVAL, "--set %s: the path must begin with a key", shown(s));
     return 0;
 }
 
-/* --- VALUE -------------------------------------------------------------------------------------- */
+/* --- VALUE --------------------------------------------------------------------------------------
+ */
 
 static int bad_value(struct err *e, const struct edit *edit, const struct diags *ds)
 {
@@ -142,8 +143,8 @@ static int bad_value(struct err *e, const struct edit *edit, const struct diags 
             return err_set(e, -EINVAL, "--set %s: the value: %s%s%s", edit->path, ds->v[i].message,
                            ds->v[i].hint ? "; " : "", ds->v[i].hint ? ds->v[i].hint : "");
     return err_set(e, -EINVAL,
-                   "--set %s: the value must be one value; a text that begins with a quote or a "
-                   "bracket has to stand in quotes as a whole",
+                   "--set %s: must be a single value; quote the whole text if it begins with a "
+                   "quote or bracket",
                    edit->path);
 }
 
@@ -193,7 +194,12 @@ int edit_parse(struct arena *a, const char *text, const struct edit **ret, struc
     return 0;
 }
 
-const char *edit_first_key(const struct edit *edit)
+const char *edit_key(const struct edit *edit, size_t i)
 {
-    return edit->steps[0].key;
+    return i < edit->n ? edit->steps[i].key : NULL;
+}
+
+const char *edit_path(const struct edit *edit)
+{
+    return edit->path;
 }

@@ -1,7 +1,8 @@
 /* json.h - JSON writer: every JSON that leaves Muster is written here.
  *
  * A writer appends to a strbuf; the caller opens and closes, the writer places commas, newlines and
- * escapes. Strings with invalid UTF-8 come out with U+FFFD, so that the output is always valid JSON.
+ * escapes. Strings with invalid UTF-8 come out with U+FFFD, so that the output is always valid
+ * JSON.
  *
  *     struct json j = JSON_PRETTY(&sb);
  *     json_object(&j);

@@ -1,7 +1,8 @@
 /* json_read.c - the structure of JSON: values, lists, objects, the document.
  *
  * A parser notices a fault where it can go no further; people made it before that: a comma that is
- * missing is missing behind the value above. So each collection remembers where its last value ended.
+ * missing is missing behind the value above. So each collection remembers where its last value
+ * ended.
  *
  * Not here: what is inside strings, numbers and words (json_text.c). */
 #include "doc/json_read.h"
@@ -45,9 +46,9 @@ static void tell_end(struct json_in *in, const struct node *node)
         more++;
     if (!in->quiet)
         json_fault(in, json_pos(in), "E0124", arena_printf(a, "add `%c`", closer(node)),
-                   arena_printf(a, "the file ends before the %s opened at %u:%u is closed%s",
+                   arena_printf(a, "unexpected end of file: the %s opened at %u:%u is not closed%s",
                                 collection(node), node->pos.line, node->pos.column,
-                                more ? " (and what it is in)" : ""));
+                                more ? " (nor what contains it)" : ""));
     in->b.stop = true;
 }
 
@@ -55,8 +56,7 @@ static void tell_wrong_closer(struct json_in *in, const struct node *node)
 {
     struct arena *a = in->b.a;
 
-    json_stop(in, json_pos(in), "E0128",
-              arena_printf(a, "close it by `%c` before this", closer(node)),
+    json_stop(in, json_pos(in), "E0128", arena_printf(a, "close it with `%c` first", closer(node)),
               arena_printf(a, "`%c` cannot close the %s opened at %u:%u", *in->p, collection(node),
                            node->pos.line, node->pos.column));
 }
@@ -69,15 +69,15 @@ static void tell_missing_comma(struct json_in *in, const struct open *o)
     const char *after = secret ? node_type_words(o->last->type) : node_words(a, o->last);
 
     if (*in->p == ':') {
-        json_stop(in, here, "E0120", NULL, "a `:` cannot stand here");
+        json_stop(in, here, "E0120", NULL, "unexpected `:`");
     } else if (o->last->quoted && o->last_end == in->p && !strchr("\"[{", *in->p)) {
         struct pos quote = {o->last_pos.line, o->last_pos.column - 1};
 
         json_stop(in, quote, "E0125", "write \\\" for a quote inside a string",
-                  "the string ends here, and more text follows");
+                  "unexpected text after the end of the string");
     } else {
         json_fault(in, o->last_pos, "E0121", "add the comma",
-                   arena_printf(a, "missing comma after %s (noticed at %u:%u)", after, here.line,
+                   arena_printf(a, "missing comma after %s (detected at %u:%u)", after, here.line,
                                 here.column));
     }
 }
@@ -93,15 +93,14 @@ static bool next_item(struct json_in *in, struct open *o)
             o->comma_pos = json_pos(in);
             in->p++;
         } else if (c == ',') {
-            json_fault(in, json_pos(in), "E0122", "remove it",
-                       "there is no value before this comma");
+            json_fault(in, json_pos(in), "E0122", "remove it", "missing value before this comma");
             in->p++;
         } else if (c == '}' || c == ']') {
             if (c != closer(o->node))
                 tell_wrong_closer(in, o->node);
             else if (o->comma)
                 json_fault(in, o->comma_pos, "E0122", "remove the comma",
-                           arena_printf(in->b.a, "no value follows this comma, but `%c`", c));
+                           arena_printf(in->b.a, "expected a value after this comma, not `%c`", c));
             in->p++;
             return false;
         } else if (json_dots(in)) {
@@ -150,7 +149,7 @@ static void read_list(struct json_in *in, const struct place *at, struct node *n
 /* A key, as far as it can be one; else the reader is stopped. */
 static struct node *read_key(struct json_in *in, const struct place *below)
 {
-    static const char hint[] = "{{ … }} marks a template: render it first";
+    static const char hint[] = "{{ … }} is template syntax; render the template first";
     struct pos pos = json_pos(in);
     struct node *key = build_node(&in->b, below, NODE_STRING, pos);
 
@@ -158,7 +157,7 @@ static struct node *read_key(struct json_in *in, const struct place *below)
         json_string(in, key);
     else if (strchr("{[:", *in->p))
         json_stop(in, pos, "E0120", *in->p == '{' ? hint : NULL,
-                  arena_printf(in->b.a, "a key in double quotes is expected, not `%c`", *in->p));
+                  arena_printf(in->b.a, "expected a key in double quotes, not `%c`", *in->p));
     else
         json_word(in, key, "keys");
     key->parent_key = key->text;
@@ -188,7 +187,7 @@ static bool read_colon(struct json_in *in, const struct node *key)
         return c && c != ',' && c != '}';
     }
     message = arena_printf(in->b.a, "the key \"%.60s\" has no value", key->text);
-    json_fault(in, after, "E0131", "write `null` if that is meant", message);
+    json_fault(in, after, "E0131", "use `null` for an empty value", message);
     return false;
 }
 
@@ -240,7 +239,7 @@ static struct node *read_value(struct json_in *in, const struct place *at)
     case ']':
     case '}':
         json_stop(in, node->pos, "E0120", NULL,
-                  arena_printf(in->b.a, "a value is expected, not `%c`", *in->p));
+                  arena_printf(in->b.a, "expected a value, not `%c`", *in->p));
         break;
     default:
         if (!json_dots(in))
@@ -256,14 +255,13 @@ static void tell_rest(struct json_in *in, const struct node *root, char c)
     struct pos pos = json_pos(in);
 
     if (c == ':' && root->type == NODE_STRING)
-        json_stop(in, pos, "E0129", "put { } around it, or put it into the job's object",
-                  arena_printf(in->b.a, "\"%.60s\" is a property without its object", root->text));
+        json_stop(in, pos, "E0129", "enclose it in { }, or move it into the job's object",
+                  arena_printf(in->b.a, "property \"%.60s\" is outside of any object", root->text));
     else if (c == '}' || c == ']')
-        json_stop(in, pos, "E0128", "remove it",
-                  arena_printf(in->b.a, "`%c` closes nothing that is open", c));
+        json_stop(in, pos, "E0128", "remove it", arena_printf(in->b.a, "unmatched `%c`", c));
     else
-        json_stop(in, pos, "E0129", "a JSON file holds one value",
-                  "there is more text after the end of the document");
+        json_stop(in, pos, "E0129", "a JSON file contains exactly one value",
+                  "unexpected text after the end of the document");
 }
 
 void json_read(struct arena *a, const char *file, const char *text, size_t len, bool comments,
@@ -290,7 +288,7 @@ void json_read(struct arena *a, const char *file, const char *text, size_t len, 
     } else {
         ret->roots[0] = build_node(&in.b, &top, NODE_NULL, (struct pos){1, 1});
         if (!in.quiet)
-            json_fault(&in, (struct pos){1, 1}, "E0120", NULL, "there is no value in the text");
+            json_fault(&in, (struct pos){1, 1}, "E0120", NULL, "expected a JSON value");
     }
     ret->n_roots = 1;
     strbuf_release(&in.text);
@@ -329,6 +327,17 @@ static char first_character(const char *p, const char *end)
         }
     }
     return '\0';
+}
+
+const struct node *json_node(struct arena *a, const char *text, size_t len)
+{
+    struct diags ds;
+    struct doc doc;
+
+    diags_init(&ds, a);
+    json_read(a, "", text, len, false, &ds, &doc);
+    diags_release(&ds);
+    return doc.n_roots ? doc.roots[0] : NULL;
 }
 
 bool json_looks_like(const char *file, const char *text, size_t len)

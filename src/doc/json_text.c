@@ -41,7 +41,7 @@ void json_fault(struct json_in *in, struct pos pos, const char *code, const char
     if (in->b.stop)
         return;
     if (++in->n_faults > LIMIT_SYNTAX_FAULTS)
-        build_stop(&in->b, pos, "faults in the text", LIMIT_SYNTAX_FAULTS);
+        build_stop(&in->b, pos, "errors in the text", LIMIT_SYNTAX_FAULTS);
     else
         diag_pos(in->b.ds, pos, "", code, hint, "%s", message);
 }
@@ -90,9 +90,9 @@ static void skip_comment(struct json_in *in)
     const char *end;
 
     if (*in->p == '#')
-        json_fault(in, pos, "E0130", in->comments ? hint : none, "`#` begins no comment in JSON");
+        json_fault(in, pos, "E0130", in->comments ? hint : none, "JSON has no `#` comments");
     else if (!in->comments)
-        json_fault(in, pos, "E0130", none, "a comment cannot stand here");
+        json_fault(in, pos, "E0130", none, "a comment is not allowed here");
     if (*in->p == '#' || in->p[1] == '/') {
         skip_line(in);
         return;
@@ -103,7 +103,7 @@ static void skip_comment(struct json_in *in)
     } else {
         in->p = in->end;
         if (!in->quiet)
-            json_stop(in, pos, "E0130", "add */", "this comment never ends");
+            json_stop(in, pos, "E0130", "add */", "unterminated comment");
         in->b.stop = true;
     }
 }
@@ -114,17 +114,16 @@ static bool skip_odd_blank(struct json_in *in)
     static const struct {
         const char *bytes, *message;
     } blanks[] = {
-        {"\xc2\xa0", "a no-break space (U+00A0) is no blank in JSON"},
-        {"\xe2\x80\xaf", "a narrow no-break space (U+202F) is no blank in JSON"},
-        {"\xe3\x80\x80", "an ideographic space (U+3000) is no blank in JSON"},
-        {"\xe2\x80\x8b", "a zero width space (U+200B) is no blank in JSON"},
-        {"\xef\xbb\xbf", "a byte order mark (U+FEFF) is no blank in JSON"},
+        {"\xc2\xa0", "no-break space (U+00A0) is not allowed in JSON"},
+        {"\xe2\x80\xaf", "narrow no-break space (U+202F) is not allowed in JSON"},
+        {"\xe3\x80\x80", "ideographic space (U+3000) is not allowed in JSON"},
+        {"\xe2\x80\x8b", "zero width space (U+200B) is not allowed in JSON"},
+        {"\xef\xbb\xbf", "byte order mark (U+FEFF) is not allowed in JSON"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(blanks); i++) {
         if (at(in, blanks[i].bytes)) {
-            json_fault(in, json_pos(in), "E0120", "replace it by an ordinary space",
-                       blanks[i].message);
+            json_fault(in, json_pos(in), "E0120", "replace it with a space", blanks[i].message);
             while (at(in, blanks[i].bytes))
                 in->p += strlen(blanks[i].bytes);
             return true;
@@ -233,8 +232,9 @@ static void read_unicode(struct json_in *in)
         return;
     }
     if (is_high(first) || is_low(first)) {
-        json_fault(in, json_pos(in), "E0126", "a character beyond U+FFFF is written as two of them",
-                   arena_printf(in->b.a, "half of a surrogate pair: \\u%04x", (unsigned int)first));
+        json_fault(in, json_pos(in), "E0126",
+                   "characters above U+FFFF are written as two \\u escapes",
+                   arena_printf(in->b.a, "unpaired surrogate \\u%04x", (unsigned int)first));
         first = 0xfffd;
     }
     add_utf8(&in->text, (uint32_t)first);
@@ -258,7 +258,7 @@ static void read_escape(struct json_in *in)
 
         if (c != '\n' && c != '\r') /* else the string does not end, which is told */
             json_fault(in, json_pos(in), "E0126", "write \\\\ for a backslash",
-                       arena_printf(in->b.a, "there is no escape \\%.*s", (int)n, in->p + 1));
+                       arena_printf(in->b.a, "unknown escape \\%.*s", (int)n, in->p + 1));
         in->p++;
     }
 }
@@ -275,9 +275,8 @@ void json_string(struct json_in *in, struct node *node)
         strbuf_add(&in->text, run, (size_t)(in->p - run));
         if (in->p == in->end || *in->p == '\n' || *in->p == '\r') {
             if (in->p < in->end || !in->quiet)
-                json_fault(in, node->pos, "E0125",
-                           "add the closing quote; a new line is written \\n",
-                           "this string does not end on its line");
+                json_fault(in, node->pos, "E0125", "add the closing quote; write \\n for a newline",
+                           "unterminated string");
             in->b.stop = true;
             break;
         }
@@ -288,7 +287,7 @@ void json_string(struct json_in *in, struct node *node)
         if (*in->p == '\\') {
             read_escape(in);
         } else {
-            json_fault(in, json_pos(in), "E0126", "write \\t", "a tab cannot stand in a string");
+            json_fault(in, json_pos(in), "E0126", "write \\t", "a tab is not allowed in a string");
             strbuf_addch(&in->text, *in->p++);
         }
     }
@@ -374,7 +373,7 @@ static const char *number_hint(const char *s)
         return "remove the leading zeros";
     if (*d == '.')
         return "write a digit before the point";
-    return "put it in double quotes if it is a text";
+    return "put it in double quotes if it is a string";
 }
 
 /* Types what begins like a number from its text. */
@@ -384,7 +383,7 @@ static void type_number(struct json_in *in, struct node *node)
 
     if (!is_number(node->text, &whole)) {
         json_fault(in, node->pos, "E0127", number_hint(node->text),
-                   arena_printf(in->b.a, "%s is no number of JSON", json_shown(in, node)));
+                   arena_printf(in->b.a, "%s is not a JSON number", json_shown(in, node)));
         return;
     }
     if (whole && num_i64(node->text, &node->i) == 0) {
@@ -418,8 +417,8 @@ static void type_word(struct json_in *in, struct node *node, const char *what)
         {"NULL", "write null", NODE_NULL, 0},
         {"nil", "write null", NODE_NULL, 0},
         {"undefined", "write null", NODE_NULL, 0},
-        {"NaN", "JSON has no such number", NODE_NULL, 0},
-        {"Infinity", "JSON has no such number", NODE_NULL, 0},
+        {"NaN", "not a JSON number", NODE_NULL, 0},
+        {"Infinity", "not a JSON number", NODE_NULL, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -429,7 +428,7 @@ static void type_word(struct json_in *in, struct node *node, const char *what)
         node->i = words[i].i;
         if (words[i].hint)
             json_fault(in, node->pos, "E0132", words[i].hint,
-                       arena_printf(in->b.a, "%s is no word of JSON", node->text));
+                       arena_printf(in->b.a, "%s is not a JSON literal", node->text));
         return;
     }
     json_fault(in, node->pos, "E0123", arena_printf(in->b.a, "write \"%s\"", json_shown(in, node)),

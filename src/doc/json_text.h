@@ -45,8 +45,8 @@ bool json_dots(struct json_in *in);
 void json_string(struct json_in *in, struct node *node);
 
 /* Reads the number, the word or the text in other quotes at the cursor into the node, and tells
- * what is wrong with it: what is no number and no word of JSON becomes a string. `what` is "strings"
- * or "keys". The cursor is at none of ,:[]{}" and not at the end. */
+ * what is wrong with it: what is no number and no word of JSON becomes a string. `what` is
+ * "strings" or "keys". The cursor is at none of ,:[]{}" and not at the end. */
 void json_word(struct json_in *in, struct node *node, const char *what);
 
 #endif

@@ -24,8 +24,8 @@ void make_insert(struct arena *a, struct node *seq, size_t i, const struct node 
 void make_drop(struct node *map, const char *key);
 void make_remove(struct node *seq, size_t i);
 
-/* The mapping below a key (or, below, the list), to be changed: of a tree that was made or copied, so
- * that nobody else holds it. It is made where it is missing. */
+/* The mapping below a key (or, below, the list), to be changed: of a tree that was made or copied,
+ * so that nobody else holds it. It is made where it is missing. */
 struct node *make_below(struct arena *a, struct node *map, const char *key);
 struct node *make_list_below(struct arena *a, struct node *map, const char *key);
 /* The item of a copied list that is a mapping, to be changed; NULL if it is none. */
@@ -34,9 +34,9 @@ struct node *make_item(struct node *seq, size_t i);
 /* A mapping without content, put by a caller before it knew, is taken out again. */
 void make_drop_empty(struct node *map, const char *key);
 
-/* Three-way: `mine` with every change that leads from `old` to `new` made to it. Lists of one length
- * are merged item by item, others taken whole. *ret_misfits counts changes whose place `mine` does
- * not have as `old` has it: they are made all the same. */
+/* Three-way: `mine` with every change that leads from `old` to `new` made to it. Lists of one
+ * length are merged item by item, others taken whole. *ret_misfits counts changes whose place
+ * `mine` does not have as `old` has it: they are made all the same. */
 const struct node *make_merge(struct arena *a, const struct node *mine, const struct node *old,
                               const struct node *new, size_t *ret_misfits);
 

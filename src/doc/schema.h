@@ -17,8 +17,8 @@ void schema_json(struct json *j, const struct bind_table *root, const char *titl
  * meaning, and what becomes of keys that are not there. */
 void schema_mdoc(struct strbuf *out, const struct bind_table *root);
 
-/* What both are made from: every table that is reached from the root, once, in the order of a reader.
- * path is where it is met first: "", "spec.worker", "roles.NAME.mounts[]". */
+/* What both are made from: every table that is reached from the root, once, in the order of a
+ * reader. path is where it is met first: "", "spec.worker", "roles.NAME.mounts[]". */
 struct schema_part {
     const struct bind_table *table;
     const char *path, *name; /* name: of its own in this list, made from what messages call it */
@@ -26,5 +26,8 @@ struct schema_part {
 #define SCHEMA_PARTS_MAX 256
 size_t schema_parts(struct arena *a, const struct bind_table *root,
                     struct schema_part ret[SCHEMA_PARTS_MAX]);
+
+/* What a field takes: enum bind_takes; 0: anything. */
+unsigned schema_takes(const struct bind_field *f);
 
 #endif

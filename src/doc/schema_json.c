@@ -1,9 +1,9 @@
 /* schema_json.c - a JSON Schema from bind tables.
  *
- * Each table is a definition. A value is one object with the types it may have and the limits of each
- * (JSON Schema applies a limit only to the type it is for), beside it, where there are any, the words
- * it may be and the definition it may follow. A key without a value counts as absent, so that null is
- * fine wherever a key may be absent. */
+ * Each table is a definition. A value is one object with the types it may have and the limits of
+ * each (JSON Schema applies a limit only to the type it is for), beside it, where there are any,
+ * the words it may be and the definition it may follow. A key without a value counts as absent, so
+ * that null is fine wherever a key may be absent. */
 #include <ctype.h>
 #include <string.h>
 
@@ -42,24 +42,8 @@ static void write_ref(const struct schema *s, const struct bind_table *t)
 
 static struct shape shape_of(const struct bind_field *f)
 {
-    static const unsigned takes[] = {
-        [BIND_STRING] = TAKES_STRING,
-        [BIND_INT] = TAKES_INT,
-        [BIND_BOOL] = TAKES_BOOL,
-        [BIND_STRINGS] = TAKES_STRINGS,
-        [BIND_STRUCT] = TAKES_MAP,
-        [BIND_STRUCTS] = TAKES_LIST,
-        [BIND_NODE] = 0,
-        [BIND_KNOWN] = 0,
-        [BIND_NOTED] = 0,
-    };
-    struct shape sh = {
-        .takes = f->kind == BIND_NODE ? f->takes : takes[f->kind],
-        .null = !f->required,
-    };
+    struct shape sh = {.takes = schema_takes(f), .null = !f->required};
 
-    if (f->kind == BIND_STRUCTS && f->by_name)
-        sh.takes = TAKES_MAP;
     sh.any = sh.takes == 0;
     if ((sh.takes & TAKES_STRING) && f->words) {
         sh.takes &= ~(unsigned)TAKES_STRING;

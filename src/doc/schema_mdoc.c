@@ -89,23 +89,6 @@ static void add_type(struct strbuf *out, const struct bind_field *f, unsigned ta
         strbuf_addstr(out, "anything");
 }
 
-static unsigned takes_of(const struct bind_field *f)
-{
-    static const unsigned takes[] = {
-        [BIND_STRING] = TAKES_STRING,
-        [BIND_INT] = TAKES_INT,
-        [BIND_BOOL] = TAKES_BOOL,
-        [BIND_STRINGS] = TAKES_STRINGS,
-        [BIND_STRUCT] = TAKES_MAP,
-        [BIND_STRUCTS] = TAKES_LIST,
-        [BIND_NODE] = 0,
-        [BIND_KNOWN] = 0,
-        [BIND_NOTED] = 0,
-    };
-
-    return f->kind == BIND_NODE ? f->takes : f->by_name ? TAKES_MAP : takes[f->kind];
-}
-
 static const char *path_of(const struct schema_part *parts, size_t n, const struct bind_table *t)
 {
     for (size_t i = 0; i < n; i++) {
@@ -126,7 +109,7 @@ static void add_field(struct strbuf *out, const struct schema_part *parts, size_
     if (f->doc)
         add_sentences(out, f->doc);
     if (f->kind == BIND_KNOWN)
-        strbuf_addstr(out, "Accepted; nothing of a run depends on it.\n");
+        strbuf_addstr(out, "Accepted; has no effect on a run.\n");
     if (f->kind == BIND_NOTED) {
         strbuf_addstr(out, "Ignored, with a note: it ");
         add_text(out, f->why ? f->why : "has no effect in a local run");
@@ -137,7 +120,7 @@ static void add_field(struct strbuf *out, const struct schema_part *parts, size_
     strbuf_addstr(out, ".Pq ");
     if (f->by_name)
         strbuf_addstr(out, "a mapping from names to ");
-    add_type(out, f, takes_of(f));
+    add_type(out, f, schema_takes(f));
     if (f->required)
         strbuf_addstr(out, "; required");
     if (f->table) {

@@ -85,3 +85,20 @@ size_t schema_parts(struct arena *a, const struct bind_table *root,
     visit(&w, root, "", 0);
     return w.n;
 }
+
+unsigned schema_takes(const struct bind_field *f)
+{
+    static const unsigned takes[] = {
+        [BIND_STRING] = TAKES_STRING,
+        [BIND_INT] = TAKES_INT,
+        [BIND_BOOL] = TAKES_BOOL,
+        [BIND_STRINGS] = TAKES_STRINGS,
+        [BIND_STRUCT] = TAKES_MAP,
+        [BIND_STRUCTS] = TAKES_LIST,
+        [BIND_NODE] = 0,
+        [BIND_KNOWN] = 0,
+        [BIND_NOTED] = 0,
+    };
+
+    return f->kind == BIND_NODE ? f->takes : f->by_name ? TAKES_MAP : takes[f->kind];
+}

@@ -42,6 +42,11 @@ const struct node *node_get(const struct node *map, const char *key)
     return p ? p->value : NULL;
 }
 
+const char *node_text(const struct node *node, const char *otherwise)
+{
+    return node && node->type == NODE_STRING ? node->text : otherwise;
+}
+
 const struct node *node_key(const struct node *map, const char *key)
 {
     const struct pair *p = find_pair(map, key, strlen(key));

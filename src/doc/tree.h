@@ -51,11 +51,13 @@ struct doc {
     size_t source_len;
     const struct node **roots; /* one per document; an empty document is NODE_NULL */
     size_t n_roots;
-    bool
-        broken; /* the text is no valid YAML or JSON: what is there of the last root may be incomplete */
+    bool broken; /* the text is no valid YAML or JSON: what is there of the last root may be
+                    incomplete */
 };
 
 const struct node *node_get(const struct node *map, const char *key); /* NULL if absent or no map */
+/* The text of a string; `otherwise` if node is NULL or anything else. */
+const char *node_text(const struct node *node, const char *otherwise);
 const struct node *node_key(const struct node *map, const char *key); /* the key's own node */
 
 /* Not there, or without a value (null). */
@@ -67,10 +69,12 @@ const struct node *node_label(const struct node *node);
 /* Follows a path of keys; NULL where it ends early. node_find(n, "spec", "worker", NULL) */
 const struct node *node_find(const struct node *map, ...) __attribute__((sentinel));
 
-/* ".spec.worker.template.spec.containers[0].name", ".limits[\"nvidia.com/gpu\"]"; the root is "." */
+/* ".spec.worker.template.spec.containers[0].name", ".limits[\"nvidia.com/gpu\"]"; the root is "."
+ */
 const char *node_path(struct arena *a, const struct node *node);
 
-/* A value in words for messages: `the string "5"`, `the number 5`, `a mapping`; long ones are cut. */
+/* A value in words for messages: `the string "5"`, `the number 5`, `a mapping`; long ones are cut.
+ */
 const char *node_words(struct arena *a, const struct node *node);
 
 /* Same type and content, key order ignored. */

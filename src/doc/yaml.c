@@ -145,10 +145,10 @@ static struct node *read_alias(struct reader *r, const struct place *at)
     if (anchor && anchor->complete)
         return copy_node(r, anchor->node, at, pos);
     if (anchor)
-        diag_pos(r->b.ds, pos, "", "E0004", NULL, "anchor \"%s\" contains itself", name);
+        diag_pos(r->b.ds, pos, "", "E0004", NULL, "anchor \"%s\" refers to itself", name);
     else
-        diag_pos(r->b.ds, pos, "", "E0003", "define it before its use: &NAME",
-                 "alias \"*%s\" has no anchor", name);
+        diag_pos(r->b.ds, pos, "", "E0003", "define the anchor before using it: &NAME",
+                 "alias \"*%s\" refers to an undefined anchor", name);
     r->b.doc->broken = true;
     return build_node(&r->b, at, NODE_NULL, pos);
 }
@@ -214,7 +214,7 @@ static void merge_map(struct reader *r, const struct place *below, const struct 
                       struct pairs *list, struct key_set *set)
 {
     if (from->type != NODE_MAP) {
-        diag_at(r->b.ds, from, "E0107", NULL, "\"<<\" wants a mapping, not %s",
+        diag_at(r->b.ds, from, "E0107", NULL, "\"<<\" must be a mapping, not %s",
                 node_words(r->b.a, from));
         return;
     }
@@ -264,15 +264,14 @@ static void finish_map(struct reader *r, const struct place *below, struct node 
 /* A key, or NULL if it is no scalar (reported). */
 static struct node *read_key(struct reader *r, const struct place *below)
 {
-    static const char hint[] =
-        "{{ … }} marks a template: render it first; a text with braces needs "
-        "quotes";
+    static const char hint[] = "{{ … }} is template syntax; render the template first, or quote a "
+                               "text that contains braces";
     struct node *key = read_value(r, below);
 
     if (key->type == NODE_MAP || key->type == NODE_SEQ) {
         if (!r->b.stop)
             diag_at(r->b.ds, key, "E0008", key->type == NODE_MAP ? hint : NULL,
-                    "a key must be a plain word, not %s", node_type_words(key->type));
+                    "a key must be a string, not %s", node_type_words(key->type));
         return NULL;
     }
     key->parent_key = key->text;
@@ -358,7 +357,7 @@ int yaml_read(struct arena *a, const char *file, const char *text, size_t len, s
     good = text_check(text, len, TEXT_YAML, ds);
     ret->broken = r->quiet = good < len;
     if (!yaml_parser_initialize(&r->parser)) {
-        diag_pos(ds, (struct pos){1, 1}, "", "E0001", NULL, "the YAML parser cannot start");
+        diag_pos(ds, (struct pos){1, 1}, "", "E0001", NULL, "cannot initialize the YAML parser");
         return -EINVAL;
     }
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);

@@ -11,8 +11,8 @@
 #include "doc/tree.h"
 
 /* Reads all documents. Problems go to ds; on a syntax error the documents before it are kept.
- * text need not be NUL-terminated; a copy is kept in the arena. Returns 0 or -EINVAL if an error was
- * added. *ret is filled in both cases. */
+ * text need not be NUL-terminated; a copy is kept in the arena. Returns 0 or -EINVAL if an error
+ * was added. *ret is filled in both cases. */
 int yaml_read(struct arena *a, const char *file, const char *text, size_t len, struct diags *ds,
               struct doc *ret);
 

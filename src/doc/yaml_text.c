@@ -120,12 +120,14 @@ static const struct cause *find_cause(const struct doc *doc, uint32_t line, stru
     static const struct cause causes[] = {
         {"\t", true, false, "a tab is used as indentation", "indent with spaces"},
         {"\xc2\xa0", true, true, "a no-break space (U+00A0) is used as indentation",
-         "replace it by ordinary spaces"},
-        {"...", false, false, "\"...\" ends a document, and none has begun", "remove this line"},
-        {"```", true, false, "a mark of Markdown is left in the file", "remove this line"},
-        {"<<<<<<< ", false, true, "a conflict mark is left in the file", "resolve the conflict"},
-        {"+", false, true, "a diff mark \"+\" is left in the file",
-         "remove the first column of a pasted diff"},
+         "replace it with spaces"},
+        {"...", false, false, "\"...\" ends a document, but no document has started",
+         "remove this line"},
+        {"```", true, false, "the file contains a Markdown code fence", "remove this line"},
+        {"<<<<<<< ", false, true, "the file contains a merge conflict marker",
+         "resolve the conflict"},
+        {"+", false, true, "the file contains a diff marker \"+\"",
+         "remove the first column of the pasted diff"},
     };
     const char *p = doc->source, *end = p + doc->source_len;
 
@@ -154,28 +156,27 @@ static const struct phrase {
     bool at_context, no_colon;
     const char *message, *hint;
 } phrases[] = {
-    {"mapping values are not allowed", false, false, "a ':' cannot stand here",
-     "put the text in quotes, or check the indentation of this line and the one above"},
-    {"did not find expected key", false, false, "a key or the end of the mapping is expected here",
-     "keys of one mapping stand in the same column"},
-    {"did not find expected '-' indicator", false, false,
-     "a \"- \" or the end of the list is expected here",
-     "items of one list stand in the same column"},
-    {"could not find expected ':'", true, true, "a ':' is expected after this key",
-     "write \"key: value\", or put the text in quotes"},
-    {"found unexpected end of stream", true, false, "this quoted text never ends",
+    {"mapping values are not allowed", false, false, "unexpected ':'",
+     "quote the text, or check the indentation of this line and the line above"},
+    {"did not find expected key", false, false, "expected a key or the end of the mapping",
+     "keys of a mapping must start in the same column"},
+    {"did not find expected '-' indicator", false, false, "expected \"- \" or the end of the list",
+     "items of a list must start in the same column"},
+    {"could not find expected ':'", true, true, "expected ':' after this key",
+     "write \"key: value\", or quote the text"},
+    {"found unexpected end of stream", true, false, "unterminated quoted string",
      "add the closing quote"},
-    {"found unexpected document indicator", true, false, "this quoted text never ends",
+    {"found unexpected document indicator", true, false, "unterminated quoted string",
      "add the closing quote"},
-    {"did not find expected ',' or ']'", false, false, "a ',' or ']' is expected here", NULL},
-    {"did not find expected ',' or '}'", false, false, "a ',' or '}' is expected here", NULL},
+    {"did not find expected ',' or ']'", false, false, "expected ',' or ']'", NULL},
+    {"did not find expected ',' or '}'", false, false, "expected ',' or '}'", NULL},
     {"found character that cannot start any token", false, false,
-     "this character cannot start a value", "put the value in quotes"},
+     "this character cannot start a value", "quote the value"},
     {"did not find expected alphabetic or numeric character", false, false,
-     "a `*` or `&` is YAML's own sign here", "put the value in quotes"},
-    {"found unexpected ':'", false, false, "a ':' without a space after it cannot stand here",
-     "write a space after it, or put the text in quotes"},
-    {"found unknown escape character", false, false, "unknown escape in a double-quoted text",
+     "`*` and `&` are special characters here", "quote the value"},
+    {"found unexpected ':'", false, false, "unexpected ':' without a space after it",
+     "add a space after it, or quote the text"},
+    {"found unknown escape character", false, false, "unknown escape in a double-quoted string",
      "write \\\\ for a backslash, or use single quotes"},
 };
 
@@ -205,7 +206,8 @@ static char char_at(const struct doc *doc, struct pos at)
     return 0;
 }
 
-/* A line that became one text with the next because its own ':' is not there, or has no blank behind it. */
+/* A line that became one text with the next because its own ':' is not there, or has no blank
+ * behind it. */
 static const char *joined_line_hint(struct arena *a, const struct doc *doc, struct pos at)
 {
     const char *line = doc->source, *next = line, *end = line + doc->source_len, *colon;
@@ -227,8 +229,8 @@ static const char *joined_line_hint(struct arena *a, const struct doc *doc, stru
         return NULL;
     colon = memchr(line, ':', len);
     if (colon && colon + 1 < line + len && colon[1] != ' ')
-        return arena_printf(a, "a blank is missing behind the ':' of line %u", number);
-    return colon ? NULL : arena_printf(a, "a ':' is missing in line %u", number);
+        return arena_printf(a, "missing space after ':' in line %u", number);
+    return colon ? NULL : arena_printf(a, "missing ':' in line %u", number);
 }
 
 /* The line of a word that is no key, for want of a blank or of an indentation. */
@@ -246,19 +248,20 @@ static const char *no_colon_hint(const struct doc *doc, struct pos at)
     len = strcspn(line, "\n");
     n = strspn(line, " ");
     if (line[n] == '-' && n + 1 < len && !strchr("- ", line[n + 1]))
-        return "write a blank behind the '-'";
+        return "add a space after '-'";
     n += strcspn(line + n, ": \n");
     if (line[n] == ':' && n + 1 < len)
-        return "write a blank behind the ':'";
+        return "add a space after ':'";
     n = before ? (size_t)(line - before) - 1 : 0;
     while (n > 0 && strchr(" -+\r", before[n - 1]))
         n--;
     if (n > 1 && strchr("|>", before[n - 1]) && before[n - 2] == ' ')
-        return "indent the text more than the line with the `|` or `>`";
+        return "indent the text deeper than the line with `|` or `>`";
     return NULL;
 }
 
-/* ["say "hi""]: what follows a closing quote at once shows that the quote was not meant to close. */
+/* ["say "hi""]: what follows a closing quote at once shows that the quote was not meant to close.
+ */
 static bool closed_too_early(const struct doc *doc, const struct yaml_problem *p)
 {
     static const char start[] = "did not find expected ','";
@@ -287,14 +290,15 @@ static bool report_meant(const struct doc *doc, const struct yaml_problem *p, st
     struct pos at = p->at;
 
     if (is_left_out(doc, p->context_at)) {
-        diag_pos(ds, p->context_at, "", "E0001", "write what belongs here",
-                 "dots stand for something that was left out");
+        diag_pos(ds, p->context_at, "", "E0001", "replace them with the real content",
+                 "\"...\" is a placeholder for omitted content");
         return true;
     }
     if (closed_too_early(doc, p)) {
         at.column--;
-        diag_pos(ds, at, "", "E0001", "write \\\" for a quote inside, or use single quotes",
-                 "this quote ends the text, and more of it follows");
+        diag_pos(ds, at, "", "E0001",
+                 "write \\\" for a quote inside the string, or use single quotes",
+                 "unexpected text after the closing quote");
         return true;
     }
     return false;

@@ -1,41 +1,135 @@
-/* engine.h - what the job core asks of the place where processes run.
+/* engine.h - the interface between the job core and the place where processes run.
  *
  * An engine carries out decisions and reports observations. It never decides; it never sees a
- * dialect. Every call may be repeated: starting what was started, stopping what has ended, does
- * nothing. Calls return at once; what came of them arrives as observations.
+ * dialect. Every call is idempotent: starting a started process or stopping an ended one does
+ * nothing. Calls return at once; their results arrive as observations.
+ *
+ * A new engine is a struct engine_class, a row in registry.c, and a name in t/t0570-engines.t,
+ * which drives every engine through the same scripts (t/libprog/engines.c).
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
 #include <sys/types.h>
 
+#include "base/arena.h"
+#include "engine/survey.h"
 #include "job/job.h"
 
 struct engine;
+struct engine_client;
+struct engine_here;
+struct strbuf;
+struct uv_loop_s;
 
-struct engine_ops {
-    const char *name;
-    /* make it, in this attempt; it runs no command yet */
-    void (*open)(struct engine *en, uint32_t replica, uint32_t attempt);
-    void (*start)(struct engine *en, uint32_t process, struct start start);
-    void (*signal)(struct engine *en, int sig); /* to every command and rank that lives */
-    void (*kill)(struct engine *en);            /* SIGKILL for everything of the job */
-    void (*hold)(struct engine *en);            /* the attempt is over, its replicas stay hosts */
-    void (*clear)(struct engine *en);           /* end all of the attempt; another may follow */
-    void (*release)(struct engine *en);         /* end what is left, then client->released */
-    void (*free)(struct engine *en);            /* the loop must turn once more afterwards */
+/* --- which engines there are ------------------------------------------------------------------ */
+
+struct engine_open {
+    struct uv_loop_s *loop;
+    const struct plan *plan; /* of the same class */
+    int stdin_fd;            /* stdin of rank 0 of a job without a file; -1 = /dev/null */
+    int scratch_fd, logs_fd; /* directories of the run */
+    bool waits;              /* the job continues without us, until another process attaches */
+    const struct engine_client *client; /* must outlive the engine */
 };
 
-struct engine {
+struct engine_class {
+    const char *name;
+    bool has_images; /* containers are made of images: --image gives another one, not a place */
+    /* Looks up what the plan needs. *s is SURVEY_INIT. On -errno, e names what is missing and the
+     * remedy, s->cause the kind of refusal. */
+    int (*survey)(struct arena *a, const struct survey_request *rq, struct survey *s,
+                  struct err *e);
+    /* Plans the job for the survey, and looks up what its commands need. */
+    int (*plan)(struct arena *a, const struct job_spec *spec, struct survey *s,
+                const struct plan **ret, struct err *e);
+    /* Appends the objects that the job would consist of, as YAML. NULL: it has none. */
+    void (*manifests)(struct arena *a, const struct plan *plan, struct strbuf *out);
+    /* Creates an engine for a new job. */
+    int (*open)(const struct engine_open *how, struct engine **ret, struct err *e);
+    /* Creates an engine for a job that another process has started: reports its state, starts and
+     * ends nothing. NULL: jobs of this engine end with the process that opened it. */
+    int (*attach)(const struct engine_open *how, struct engine **ret, struct err *e);
+    const struct engine_here *here; /* NULL: the processes are not on this machine */
+};
+
+/* What can only be asked of an engine whose processes are on this machine. */
+struct engine_here {
+    /* The parent of the job's processes; it may change with each attempt. 0: there is none now. */
+    pid_t (*root)(const struct engine *en);
+};
+
+extern const struct engine_class engine_local, engine_sim;
+/* Only linked into muster-kubernetes. */
+extern const struct engine_class engine_kubernetes __attribute__((weak));
+
+extern const char *const engine_names[]; /* NULL-terminated */
+
+/* Finds a class by name. -ENOSYS: not implemented yet; -EINVAL: unknown. */
+int engine_by_name(const char *name, const struct engine_class **ret, struct err *e);
+
+/* --- what one does ---------------------------------------------------------------------------- */
+
+/* A command inside a replica that is not part of the job. */
+struct engine_exec;
+struct exec_client {
+    /* Called once with the wait status, or with -1 and e if the command could not be run or the job
+     * is over. The engine_exec is freed before. */
+    void (*ended)(void *ctx, int status, const struct err *e);
+    void *ctx;
+};
+
+struct engine_ops {
+    /* create the replica for this attempt, without a command */
+    void (*open)(struct engine *en, uint32_t replica, uint32_t attempt);
+    void (*start)(struct engine *en, uint32_t process, struct start start);
+    void (*signal)(struct engine *en, int sig); /* to every running command and rank */
+    /* SIGKILL to every process of the job; after release, also limit the wait for its end */
+    void (*kill)(struct engine *en);
+    void (*kill_role)(struct engine *en, uint32_t role); /* the same for one role */
+    void (*hold)(struct engine *en);    /* the attempt is over, keep its replicas */
+    void (*clear)(struct engine *en);   /* end the attempt; another may follow */
+    void (*release)(struct engine *en); /* end everything, then call client->released */
+    /* The decisions of this turn are complete; send them as one batch. NULL: every call takes
+     * effect at once. */
+    void (*commit)(struct engine *en);
+    /* Ends the job at once, unless it was opened with `waits`: then the job continues. The loop
+     * must run once more afterwards. */
+    void (*free)(struct engine *en);
+
+    /* Runs a shell command inside a replica with these descriptors, which the caller keeps.
+     * NULL: not supported. exec_stop kills it without calling `ended`; required before free. */
+    int (*exec)(struct engine *en, uint32_t replica, const char *command, const int fds[3],
+                const struct exec_client *client, struct engine_exec **ret, struct err *e);
+    void (*exec_stop)(struct engine_exec *x);
+    /* Opens a log for reading; the caller closes the descriptor. -ENOENT: nothing was written
+     * yet. */
+    int (*log_open)(struct engine *en, const char *name);
+};
+
+struct engine { /* the first member of each kind */
     const struct engine_ops *ops;
-    pid_t root; /* below it are the job's processes, as seen from here; 0: not on this machine */
+};
+
+/* Output that could not be written to its log. */
+struct unlogged {
+    const char *log;
+    int error;        /* -errno */
+    int64_t missing;  /* additional bytes missing in the log */
+    const char *data; /* the part of them that can be shown */
+    size_t n;
+    bool is_err; /* data is stderr */
 };
 
 struct engine_client {
     void (*observed)(void *ctx, const struct observation *o);
-    void (*note)(void *ctx, const char *text); /* something a person should know */
+    void (*note)(void *ctx, const char *text); /* a message for the user */
     void (*turn)(void *ctx);                   /* all observations of this turn were delivered */
-    void (*released)(void *ctx);               /* nothing of the job is left */
+    void (*unlogged)(void *ctx, const struct unlogged *u); /* may be NULL */
+    void (*released)(void *ctx); /* the engine holds nothing of the job any more */
+    /* The engine cannot run the job; nothing was started, and nothing more is reported. NULL:
+     * reported as OBS_LOST. */
+    void (*refused)(void *ctx, const struct err *e);
     void *ctx;
 };
 

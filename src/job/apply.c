@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "job/attempt.h"
+#include "job/blame.h"
+#include "job/sight.h"
 
 static bool has_counts(const struct job_spec *spec)
 {
@@ -31,6 +33,7 @@ struct job *job_new(const struct plan *plan, const struct job_rules *rules)
     job->gated = plan->spec->gang && plan->launcher < 0 && plan->n_replicas > 1;
     job->plan = plan;
     job->rules = *rules;
+    job->admitted = !rules->queued;
     job->attempt = 1;
     job->free_replica = -1;
     attempt_reset(job, 0);
@@ -39,6 +42,20 @@ struct job *job_new(const struct plan *plan, const struct job_rules *rules)
         job->phase = JOB_PAUSED;
     }
     job->debugging = plan->spec->debug;
+    return job;
+}
+
+struct job *job_refused(const struct plan *plan, enum cause_kind kind, const char *why, ns_t at)
+{
+    static const struct job_rules no_rules = {0};
+    struct job *job = job_new(plan, &no_rules);
+
+    job->created = job->begin_at = at;
+    job->refused = xstrdup(why);
+    job->refused_kind = kind;
+    job->ended = at;
+    struct cause cause = job_cause(job);
+    attempt_judge(job, at, &cause);
     return job;
 }
 
@@ -81,12 +98,11 @@ static void apply_proc_end(struct job *job, const struct event *e)
     p->end.at = e->at;
     p->stop_asked = job->stop != STOP_NONE;
     job_activity(job, e->at);
-    struct retry again = job_restart(job, e->process);
-    if (again.again) {
-        p->restart_at = e->at + again.delay_ms * NS_PER_MS;
-        p->restarts_counted += again.counted;
-        job->restarts_counted += again.counted;
-        p->restarts_free = again.counted ? 0 : p->restarts_free + 1;
+    if (e->again) {
+        p->restart_at = e->begin_at;
+        p->restarts_counted += e->counted;
+        job->restarts_counted += e->counted;
+        p->restarts_free = e->counted ? 0 : p->restarts_free + 1;
         proc_move(job, e->process, PROC_BACKOFF);
         return;
     }
@@ -157,29 +173,6 @@ static struct launch *launch_get(struct job *job, uint32_t number, uint32_t size
     return l;
 }
 
-/* Did rank a fail before b? Of two at one time the lower number, so that the order of reports does not
- * matter. */
-static bool failed_before(const struct launch *l, uint32_t a, uint32_t b)
-{
-    ns_t at_a = l->ranks[a].end.at, at_b = l->ranks[b].end.at;
-
-    return at_a != at_b ? at_a < at_b : a < b;
-}
-
-/* The first in time of those that have failed by themselves. */
-static int32_t first_failed_rank(const struct launch *l)
-{
-    int32_t first = -1;
-
-    for (uint32_t i = 0; i < l->size; i++) {
-        const struct rank *r = &l->ranks[i];
-        if (r->state == PROC_ENDED && !r->stop_asked && !ending_ok(&r->end) &&
-            (first < 0 || failed_before(l, i, (uint32_t)first)))
-            first = (int32_t)i;
-    }
-    return first;
-}
-
 static void apply_rank_started(struct job *job, const struct event *e)
 {
     struct launch *l = launch_get(job, e->launch, e->size > e->rank ? e->size : e->rank + 1);
@@ -199,7 +192,7 @@ static void apply_rank_started(struct job *job, const struct event *e)
         .log = e->log ? xstrdup(e->log) : NULL,
     };
     if (l->first_failed == (int32_t)e->rank)
-        l->first_failed = first_failed_rank(l); /* it lives anew: that failure is mended */
+        l->first_failed = rank_first_failed(l); /* it lives anew: that failure is mended */
     job_activity(job, e->at);
 }
 
@@ -216,16 +209,28 @@ static void apply_rank_exited(struct job *job, const struct event *e)
     if (e->at > l->last_end)
         l->last_end = e->at;
     job_activity(job, e->at);
-    if (r->stop_asked || ending_ok(&r->end))
+    if (!rank_failed(l, e->rank))
         return;
-    if (l->first_failed < 0 || failed_before(l, e->rank, (uint32_t)l->first_failed))
+    if (l->first_failed < 0 || rank_failed_before(l, e->rank, (uint32_t)l->first_failed))
         l->first_failed = (int32_t)e->rank;
+}
+
+/* What has ended since its daemon was lost has not failed. */
+static void apply_blamed(struct job *job, const struct event *e)
+{
+    struct launch *l = &job->launches[e->launch - 1];
+
+    l->blame = (struct blame){
+        .kind = e->blame, .at = e->at, .rank = e->rank, .replica = e->replica, .end = e->end};
+    l->blame.end.at = e->at;
+    l->first_failed = rank_first_failed(l);
 }
 
 /* Losing the supervisor loses everything it supervised: its pid namespace died with it. */
 static void apply_lost(struct job *job, const struct event *e)
 {
     job->lost = true;
+    job->silent = e->silent;
     end_backoffs(job);
     if (job->stop == STOP_NONE || job->stop == STOP_PAUSE || job->stop == STOP_DEBUG) {
         job->stop = STOP_LOST;
@@ -270,14 +275,15 @@ static void apply_cancel(struct job *job, const struct event *e)
     if (job->cancel_again)
         return;
     job->cancel_signal = e->signal;
+    job->cancel_asked = e->asked;
     if (job->phase == JOB_PAUSED)
         job->stop_at = e->at;
     if (job->phase == JOB_PAUSED || job->stop == STOP_PAUSE || job->stop == STOP_DEBUG)
         job->stop = STOP_CANCEL;
 }
 
-/* It is one thing that is gone on with: what was held has failed, so it cannot be paused, and a pause
- * of a job that is debugged is not the end of the debugging. */
+/* It is one thing that is gone on with: what was held has failed, so it cannot be paused, and a
+ * pause of a job that is debugged is not the end of the debugging. */
 static void apply_resume(struct job *job)
 {
     if (job->phase == JOB_HELD)
@@ -290,6 +296,7 @@ static void apply_resume(struct job *job)
 
 void job_apply(struct job *job, const struct event *e)
 {
+    sight_apply(job, e);
     switch (e->type) {
     case EVENT_CREATED:
         job->created = job->begin_at = e->at;
@@ -360,8 +367,29 @@ void job_apply(struct job *job, const struct event *e)
         job->phase = JOB_KILLING;
         job->kill_at = e->at;
         break;
+    case EVENT_BLAMED:
+        apply_blamed(job, e);
+        break;
+    case EVENT_MPIRUN_ENDED:
+        job->launches[e->launch - 1].over = e->at;
+        break;
+    case EVENT_WAITING:
+        sight_apply_waiting(job, e);
+        break;
+    case EVENT_UNKNOWN:
+        job->sight[e->replica] = (struct sight){.lost = true, .since = e->at};
+        break;
+    case EVENT_SEEN:
+        break;
+    case EVENT_ADMITTED:
+        job->admitted = true;
+        job->begin_at = e->at > job->begin_at ? e->at : job->begin_at;
+        break;
+    case EVENT_KILL_ROLE:
+        job->role_killed[e->role] = true;
+        break;
     case EVENT_ENDED:
-        attempt_judge(job, e->at);
+        attempt_judge(job, e->at, &e->cause);
         break;
     }
 }

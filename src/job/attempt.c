@@ -1,7 +1,7 @@
 /* attempt.c - the part of the fold that ends one attempt and begins another.
  *
- * What an attempt was stays in job->past as the job it was then, so that everything that can read a job
- * (the report, a status view) can read an attempt. Long stories are shortened: of more than
+ * What an attempt was stays in job->past as the job it was then, so that everything that can read a
+ * job (the report, a status view) can read an attempt. Long stories are shortened: of more than
  * LIMIT_ATTEMPTS the first and the latest are kept.
  */
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "job/attempt.h"
+#include "job/sight.h"
 
 void attempt_release(struct job *job)
 {
@@ -20,15 +21,18 @@ void attempt_release(struct job *job)
     }
     free(job->launches);
     free(job->hung);
+    free(job->refused);
     free(job->gates);
+    sight_release(job);
+    free(job->role_killed);
     free(job->procs);
 }
 
-void attempt_judge(struct job *job, ns_t at)
+void attempt_judge(struct job *job, ns_t at, const struct cause *cause)
 {
     job->phase = JOB_ENDED;
     job->ended = at;
-    job->cause = job_cause(job);
+    job->cause = *cause;
     job->exit_code = job->cause.exit_code;
     job->outcome = job->cause.kind == CAUSE_CANCELLED                   ? OUTCOME_CANCELLED
                    : job->cause.kind != CAUSE_NONE                      ? OUTCOME_FAILED
@@ -40,35 +44,27 @@ void attempt_reset(struct job *job, ns_t begin_at)
 {
     const struct plan *plan = job->plan;
 
-    job->procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs));
-    job->gates = job->gated ? xcalloc(plan->n_replicas, sizeof(*job->gates)) : NULL;
-    job->launches = NULL;
-    job->hung = NULL;
-    job->n_launches = job->launch_base = job->n_up = 0;
-    job->n_pending = plan->n_processes;
-    job->n_backoff = job->n_starting = job->n_running = job->n_ended = 0;
-    job->restarts_counted = 0;
-    job->first_failed = job->stop_replica = -1;
-    job->stop = STOP_NONE;
-    job->running_at = job->stop_at = job->kill_at = job->ended = 0;
-    job->phase = JOB_PENDING;
-    job->begin_at = begin_at;
-    job->begun = false;
-    job->debug_over = job->hold_over = false;
-    job->held_at = 0;
-    job->outcome = OUTCOME_NONE;
-    job->exit_code = 0;
-    job->cause = (struct cause){0};
+    job->present = (struct attempt){
+        .phase = JOB_PENDING,
+        .begin_at = begin_at,
+        .procs = xcalloc(plan->n_processes ? plan->n_processes : 1, sizeof(*job->procs)),
+        .n_pending = plan->n_processes,
+        .gates = job->gated ? xcalloc(plan->n_replicas, sizeof(*job->gates)) : NULL,
+        .role_killed = xcalloc(plan->spec->n_roles ? plan->spec->n_roles : 1, sizeof(bool)),
+        .sight = xcalloc(plan->n_replicas ? plan->n_replicas : 1, sizeof(*job->sight)),
+        .first_failed = -1,
+        .stop_replica = -1,
+    };
 }
 
 /* The present attempt goes to the past. */
-static void put_away(struct job *job, ns_t at)
+static void put_away(struct job *job, const struct event *e)
 {
     struct job was = *job;
 
     was.past = NULL;
     was.n_past = 0;
-    attempt_judge(&was, at);
+    attempt_judge(&was, e->at, &e->cause);
     if (job->n_past == LIMIT_ATTEMPTS) {
         attempt_release(&job->past[1]);
         memmove(&job->past[1], &job->past[2], (job->n_past - 2) * sizeof(*job->past));
@@ -80,7 +76,7 @@ static void put_away(struct job *job, ns_t at)
 
 static void count_retry(struct job *job, const struct event *e)
 {
-    int32_t replica = job_cause(job).replica;
+    int32_t replica = e->cause.replica;
 
     job->retries++;
     job->retries_counted += e->counted;
@@ -99,7 +95,7 @@ void attempt_begin(struct job *job, const struct event *e)
     if (e->retry)
         count_retry(job, e);
     if (job->begun)
-        put_away(job, e->at);
+        put_away(job, e);
     else
         attempt_release(job);
     attempt_reset(job, e->begin_at);
@@ -113,7 +109,7 @@ void attempt_begin(struct job *job, const struct event *e)
 void attempt_pause(struct job *job, const struct event *e)
 {
     if (job->begun) {
-        put_away(job, e->at);
+        put_away(job, e);
         job->attempt++;
     } else {
         attempt_release(job);
@@ -121,5 +117,6 @@ void attempt_pause(struct job *job, const struct event *e)
     attempt_reset(job, e->at);
     job->phase = JOB_PAUSED;
     job->paused_at = e->at;
+    job->admitted = !job->rules.queued;
     job->deadline_from = 0;
 }

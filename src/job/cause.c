@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "job/job.h"
+#include "job/blame.h"
 
 bool ending_ok(const struct ending *e)
 {
@@ -30,6 +30,8 @@ int ending_exit_code(const struct ending *e)
         break;
     case ENOENT:
     case ENOTDIR:
+    case EILSEQ:  /* its interpreter: spawn.c */
+    case ELIBACC: /* likewise */
         return 127;
     case EACCES:
     case EPERM:
@@ -40,7 +42,7 @@ int ending_exit_code(const struct ending *e)
         return 125;
     }
     if (!e->known)
-        return 128 + SIGKILL;
+        return 125; /* nobody can say: no signal is made up */
     return e->signal ? 128 + e->signal : e->code;
 }
 
@@ -50,7 +52,9 @@ static enum cause_kind ending_kind(const struct ending *e)
         return CAUSE_EXEC;
     if (e->oom)
         return CAUSE_OOM;
-    return e->signal || !e->known ? CAUSE_SIGNAL : CAUSE_EXIT;
+    if (!e->known)
+        return CAUSE_GONE;
+    return e->signal ? CAUSE_SIGNAL : CAUSE_EXIT;
 }
 
 static struct cause no_cause(void)
@@ -63,7 +67,8 @@ static struct cause job_level(enum cause_kind kind, ns_t at, int exit_code)
     struct cause c = no_cause();
 
     c.kind = kind;
-    c.end = (struct ending){.at = at, .code = -1, .max_rss = -1};
+    c.end =
+        (struct ending){.at = at, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
     c.exit_code = exit_code;
     return c;
 }
@@ -72,11 +77,11 @@ static struct cause of_process(const struct job *job, uint32_t process)
 {
     struct ending e = job->procs[process].end;
 
-    /* mpirun refuses a program that is not there before any rank exists, with a code of its own; with
-     * --enable-recovery that code is 0 */
+    /* mpirun refuses a program that is not there before any rank exists, with a code of its own,
+     * or with 0 (--enable-recovery) */
     if ((int32_t)process == job->plan->launcher && e.code >= 0 && !*e.init &&
-        !job_last_launch(job) && job->plan->facts->program_errno) {
-        e.exec_errno = job->plan->facts->program_errno;
+        !job_last_launch(job) && job->plan->facts->machine.program_errno) {
+        e.exec_errno = job->plan->facts->machine.program_errno;
         (void)snprintf(e.exec_what, sizeof(e.exec_what), "exec");
     }
     return (struct cause){
@@ -105,27 +110,19 @@ static struct cause of_rank(const struct job *job, uint32_t launch, uint32_t ran
     };
 }
 
-/* The process whose mpirun the ranks are of: the launcher. Where there is none, the task that failed
- * first; a task that ends with 0 over failed ranks is taken at its word. NULL: nobody. */
-static const struct proc *caller_of_mpirun(const struct job *job)
-{
-    int32_t process = job->plan->launcher >= 0 ? job->plan->launcher : job->first_failed;
-
-    return process >= 0 ? &job->procs[process] : NULL;
-}
-
 /* The failed rank of the last mpirun, unless its caller failed before it. */
 static bool rank_is_cause(const struct job *job)
 {
     const struct launch *l = job_last_launch(job);
-    const struct proc *launcher = caller_of_mpirun(job);
+    const struct proc *launcher = blame_caller(job);
 
     if (!l || l->first_failed < 0 || !launcher)
         return false;
     bool launcher_ok = launcher->state == PROC_ENDED && ending_ok(&launcher->end);
     if (launcher_ok && job->rules.trust_launcher)
         return false;
-    return job->first_failed < 0 || l->ranks[l->first_failed].end.at <= launcher->end.at;
+    return launcher->state == PROC_ENDED ? l->ranks[l->first_failed].end.at <= launcher->end.at
+                                         : job->first_failed < 0;
 }
 
 struct cause job_first_failure(const struct job *job)
@@ -136,11 +133,11 @@ struct cause job_first_failure(const struct job *job)
 /* Did mpirun end with 0 without starting what cannot be started? */
 static bool nothing_ran(const struct job *job)
 {
-    const struct proc *launcher = caller_of_mpirun(job);
+    const struct proc *launcher = blame_caller(job);
 
     return job->plan->launcher >= 0 && !job->debugging && launcher->state == PROC_ENDED &&
-           ending_ok(&launcher->end) && !job_last_launch(job) && job->plan->facts->program_errno &&
-           !job->rules.trust_launcher;
+           ending_ok(&launcher->end) && !job_last_launch(job) &&
+           job->plan->facts->machine.program_errno && !job->rules.trust_launcher;
 }
 
 static struct cause of_failed_rank(const struct job *job)
@@ -148,10 +145,118 @@ static struct cause of_failed_rank(const struct job *job)
     return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
 }
 
+/* --- whoever made mpirun end its ranks ----------------------------------------------------------
+ */
+
+static bool launcher_ok(const struct job *job)
+{
+    const struct proc *p = &job->procs[job->plan->launcher];
+
+    return p->state == PROC_ENDED && ending_ok(&p->end);
+}
+
+/* Does the launcher's end decide? Not one that we asked for, unless it hung over ranks that were
+ * lost. */
+static bool launcher_decides(const struct job *job)
+{
+    const struct proc *p = &job->procs[job->plan->launcher];
+    bool first = job->first_failed < 0 || job->first_failed == job->plan->launcher;
+
+    return p->state == PROC_ENDED && (!p->stop_asked || job->stop == STOP_STALLED) && first &&
+           !job->debugging && !(ending_ok(&p->end) && job->rules.trust_launcher);
+}
+
+/* A rank that aborted, or left before the others. Its own status may be 0. */
+static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
+{
+    struct cause c = of_rank(job, job->n_launches - 1, b->rank);
+    int launcher = ending_exit_code(&job->procs[job->plan->launcher].end);
+    int code = b->kind == BLAME_ABORT ? b->end.code & 0xff : launcher;
+
+    c.blame = b->kind;
+    c.kind = CAUSE_EXIT;
+    c.end.at = b->at;
+    c.end.signal = 0;
+    c.end.known = true;
+    c.end.code = b->kind == BLAME_ABORT ? b->end.code : 0;
+    c.exit_code = code ? code : 1;
+    return c;
+}
+
+static struct cause of_daemon(const struct blame *b)
+{
+    int code = ending_exit_code(&b->end);
+
+    return (struct cause){
+        .kind = ending_kind(&b->end),
+        .replica = (int32_t)b->replica,
+        .rank = -1,
+        .process = -1,
+        .launch = -1, /* no rank's */
+        .blame = b->kind,
+        .end = b->end,
+        .exit_code = code ? code : 1,
+    };
+}
+
+/* The launcher itself: it failed, left ranks behind, or ended with 0 over ranks that were stopped.
+ */
+static struct cause of_launcher(const struct job *job, const struct blame *b)
+{
+    struct cause c = of_process(job, (uint32_t)job->plan->launcher);
+
+    bool signalled = b->kind == BLAME_SIGNAL;
+
+    c.blame = signalled || b->kind == BLAME_TIMEOUT ? b->kind : BLAME_NONE;
+    if (!launcher_ok(job))
+        return c;
+    c.kind = signalled ? CAUSE_SIGNAL : CAUSE_EXIT;
+    c.end.signal = signalled ? b->end.signal : 0;
+    c.exit_code = signalled ? 128 + b->end.signal : 1;
+    return c;
+}
+
+/* What ended the ranks of the last mpirun, where none of them failed before that. */
+static bool blame_cause(const struct job *job, struct cause *ret)
+{
+    const struct proc *launcher = &job->procs[job->plan->launcher];
+    struct blame b = blame_find(job);
+
+    if (!launcher_decides(job))
+        return false;
+    bool unfinished = job_ranks_unfinished(job) > 0;
+    if ((b.kind == BLAME_ABORT || b.kind == BLAME_EARLY) && (unfinished || !launcher_ok(job)))
+        *ret = of_blamed_rank(job, &b);
+    else if ((b.kind == BLAME_DAEMON || b.kind == BLAME_AGENT) && (unfinished || !launcher_ok(job)))
+        *ret = of_daemon(&b); /* of its ranks perhaps nothing was ever heard */
+    else if ((unfinished || *launcher->end.left) && !launcher->stop_asked)
+        *ret = of_launcher(job, &b);
+    else
+        return false;
+    return true;
+}
+
+/* Did the rank fail before anything else made mpirun end the others? */
+static bool rank_came_first(const struct job *job)
+{
+    const struct launch *l = job_last_launch(job);
+    const struct rank *r = &l->ranks[l->first_failed];
+    bool itself = l->blame.kind == BLAME_ABORT && (int32_t)l->blame.rank == l->first_failed;
+
+    return l->blame.kind == BLAME_NONE || l->blame.kind == BLAME_SIGNAL ||
+           l->blame.kind == BLAME_TIMEOUT || r->end.at <= l->blame.at || itself;
+}
+
 struct cause job_cause(const struct job *job)
 {
-    if (job->plan->launcher >= 0 && rank_is_cause(job))
+    struct cause blamed;
+
+    if (job->refused)
+        return job_level(job->refused_kind, job->ended, 125);
+    if (job->plan->launcher >= 0 && rank_is_cause(job) && rank_came_first(job))
         return of_failed_rank(job);
+    if (job->plan->launcher >= 0 && blame_cause(job, &blamed))
+        return blamed;
     if (nothing_ran(job))
         return of_process(job, (uint32_t)job->plan->launcher);
     struct trigger t = job_trigger(job);
@@ -173,6 +278,10 @@ struct cause job_cause(const struct job *job)
     case STOP_NOT_READY:
         c = job_level(CAUSE_NOT_READY, job->stop_at, 125);
         c.replica = job->stop_replica;
+        /* an init container that was ended because of it */
+        memcpy(c.end.init,
+               job->procs[job->plan->replicas[job->stop_replica].first_process].end.init,
+               sizeof(c.end.init));
         return c;
     default:
         return c;
@@ -195,9 +304,21 @@ enum outcome job_proc_outcome(const struct job *job, uint32_t process)
         return OUTCOME_NEVER_STARTED;
     if (p->state != PROC_ENDED)
         return job->phase == JOB_ENDED ? OUTCOME_STOPPED : OUTCOME_NONE;
-    if (p->stop_asked)
+    if (p->stop_asked && !p->end.by_itself)
         return OUTCOME_STOPPED;
     return ending_ok(&p->end) ? OUTCOME_SUCCEEDED : OUTCOME_FAILED;
+}
+
+/* A rank may fail with 0, or although mpirun told it to end: it made mpirun do so. */
+static bool is_culprit(const struct job *job, uint32_t launch, uint32_t rank)
+{
+    const struct blame *b = &job->launches[launch].blame;
+    bool reported = b->kind == BLAME_ABORT || b->kind == BLAME_EARLY;
+
+    if (reported || launch + 1 < job->n_launches)
+        return reported && b->rank == rank;
+    return job->phase == JOB_ENDED && job->cause.blame == BLAME_EARLY &&
+           job->cause.rank == (int32_t)rank;
 }
 
 enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t rank)
@@ -209,17 +330,52 @@ enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t r
         return OUTCOME_NEVER_STARTED;
     if (r->state != PROC_ENDED)
         return job->phase == JOB_ENDED ? OUTCOME_STOPPED : OUTCOME_NONE;
+    if (is_culprit(job, launch, rank))
+        return OUTCOME_FAILED;
     if (ending_ok(&r->end))
         return OUTCOME_SUCCEEDED;
-    if (r->stop_asked)
-        return OUTCOME_STOPPED;
-    /* mpirun ends the others after a failure, or when it is ended itself */
-    const struct proc *launcher = caller_of_mpirun(job);
-    bool first = l->first_failed == (int32_t)rank;
+    /* its daemon ends it when mpirun is gone */
+    const struct proc *launcher = blame_caller(job);
     bool launcher_before =
         launcher && launcher->state == PROC_ENDED && launcher->end.at < r->end.at;
-    bool ended_by_mpirun = !r->end.known || r->end.signal == SIGTERM || r->end.signal == SIGKILL;
-    return ended_by_mpirun && (!first || launcher_before) ? OUTCOME_STOPPED : OUTCOME_FAILED;
+    return rank_failed(l, rank) && !launcher_before ? OUTCOME_FAILED : OUTCOME_STOPPED;
+}
+
+static bool was_left(const struct proc *launcher, const struct rank *r)
+{
+    ns_t until = launcher->end.at;
+
+    return r->state == PROC_RUNNING ||
+           (r->state == PROC_ENDED && r->end.at > until && !ending_ok(&r->end) &&
+            (r->end.told == 0 || r->end.told > until));
+}
+
+/* Those of earlier mpiruns too: a script may leave the first behind and wait for the second. */
+uint32_t job_ranks_left(const struct job *job)
+{
+    const struct proc *launcher = job->plan->launcher >= 0 ? blame_caller(job) : NULL;
+    uint32_t n = 0;
+
+    if (!launcher || launcher->state != PROC_ENDED)
+        return 0;
+    for (uint32_t k = job->launch_base; k < job->n_launches; k++)
+        for (uint32_t i = 0; i < job->launches[k].size; i++)
+            n += was_left(launcher, &job->launches[k].ranks[i]);
+    return n;
+}
+
+uint32_t job_ranks_unfinished(const struct job *job)
+{
+    const struct launch *l = job_last_launch(job);
+    const struct proc *launcher = blame_caller(job);
+    uint32_t n = job_ranks_left(job);
+
+    for (uint32_t i = 0; l && launcher && i < l->size; i++) {
+        const struct rank *r = &l->ranks[i];
+        n += r->state == PROC_ENDED && !ending_ok(&r->end) && !rank_failed(l, i) &&
+             !was_left(launcher, r);
+    }
+    return n;
 }
 
 /* A waiting worker is what its ranks of the last mpirun are. */
@@ -239,7 +395,7 @@ static void replica_from_ranks(const struct job *job, uint32_t replica, struct r
             failed_at = r->end.at;
             v->outcome = OUTCOME_FAILED;
             v->signal = r->end.signal;
-            v->exit_code = r->end.signal ? -1 : ending_exit_code(&r->end);
+            v->exit_code = r->end.signal || !r->end.known ? -1 : ending_exit_code(&r->end);
         } else if (o == OUTCOME_STOPPED && v->outcome != OUTCOME_FAILED) {
             v->outcome = OUTCOME_STOPPED;
         }
@@ -255,20 +411,22 @@ static void replica_add_process(const struct job *job, uint32_t process, struct 
         [OUTCOME_STOPPED] = 2, [OUTCOME_NEVER_STARTED] = 3, [OUTCOME_FAILED] = 4,
     };
 
+    v->running += p->state == PROC_RUNNING;
     if (p->restarts > v->restarts)
         v->restarts = p->restarts;
     if (p->started && (v->started == 0 || p->started < v->started))
         v->started = p->started;
-    if (p->state == PROC_ENDED && p->end.at > v->ended)
+    bool over = p->state == PROC_ENDED || p->state == PROC_BACKOFF;
+    if (over && p->end.at > v->ended)
         v->ended = p->end.at;
     if (p->state < v->state)
         v->state = p->state;
-    if (p->state == PROC_ENDED && p->end.max_rss > v->max_rss)
+    if (over && p->end.max_rss > v->max_rss)
         v->max_rss = p->end.max_rss;
     if (weight[o] < weight[v->outcome] || (weight[o] == weight[v->outcome] && v->outcome))
         return;
     v->outcome = o;
-    if (p->state == PROC_ENDED) {
+    if (over) {
         v->signal = p->end.signal;
         v->exit_code = p->end.signal || !p->end.known ? -1 : ending_exit_code(&p->end);
     }
@@ -281,6 +439,14 @@ struct replica_view job_replica(const struct job *job, uint32_t replica)
 
     for (uint32_t i = 0; i < r->n_processes; i++)
         replica_add_process(job, r->first_process + i, &v);
+    v.unseen = job->sight[replica].lost ? job->sight[replica].since : 0;
+    if (v.running > 0 && job->phase != JOB_ENDED) {
+        v.ended = 0;
+        if (v.outcome == OUTCOME_SUCCEEDED) {
+            v.outcome = OUTCOME_NONE;
+            v.exit_code = -1;
+        }
+    }
     bool at_init = *job->procs[r->first_process].end.init; /* then no rank was ever in it */
     if (r->role->kind == ROLE_HOST && v.state != PROC_PENDING && job->phase == JOB_ENDED &&
         !at_init) {

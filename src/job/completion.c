@@ -1,14 +1,14 @@
 /* completion.c - when the endings of replicas end the whole job.
  *
- * A role may say how many of its replicas have to fail, or to succeed, for that (OpenPAI's completion
- * policy, the parameter servers of Azure ML, the chief of Kubeflow's kinds), or that its first replica
- * succeeds for all (a TFJob without a chief). The order is OpenPAI's: of all roles the count that was
- * full earliest decides, and of two at the same time the failure. A role that says nothing fails the
- * job with the first of its processes that fails. Tasks that serve others (TensorFlow's parameter servers
- * on Azure ML's nodes) never end: all others' success is the job's.
+ * A role may say how many of its replicas have to fail, or to succeed, for that (OpenPAI's
+ * completion policy, the parameter servers of Azure ML, the chief of Kubeflow's kinds), or that its
+ * first replica succeeds for all (a TFJob without a chief). The order is OpenPAI's: of all roles
+ * the count that was full earliest decides, and of two at the same time the failure. A role that
+ * says nothing fails the job with the first of its processes that fails. Tasks that serve others
+ * (TensorFlow's parameter servers on Azure ML's nodes) never end: all others' success is the job's.
  *
- * Only what ended by itself counts. What ended after it was asked to says nothing, so the answer does
- * not change any more once the job is being stopped.
+ * Only what ended by itself counts. What ended after it was asked to says nothing, so the answer
+ * does not change any more once the job is being stopped.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* conditions.h - a job's conditions as the operators of Kubeflow keep them.
  *
- * Whoever tells a job's story sets one condition after the other, in the order of time; what setting
- * one does to the others is known here. There is at most one of each type.
+ * Whoever tells a job's story sets one condition after the other, in the order of time; what
+ * setting one does to the others is known here. There is at most one of each type.
  */
 #ifndef JOB_CONDITIONS_H
 #define JOB_CONDITIONS_H

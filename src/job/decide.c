@@ -8,14 +8,25 @@
  */
 #include "base/limits.h"
 #include "job/job.h"
+#include "job/sight.h"
 
-/* Does its end have to be waited for? What runs beside the waiting ends with the job, but is given the
- * time to. */
+/* Is its replica still at its init containers? Restarts do not run them again. */
+static bool is_preparing(const struct job *job, uint32_t process)
+{
+    const struct replica *r = &job->plan->replicas[job->plan->processes[process].replica];
+
+    return job->procs[process].state == PROC_STARTING && job->procs[process].restarts == 0 &&
+           r->role->n_init > 0;
+}
+
+/* Does its end have to be waited for? What runs beside the waiting, or before it, ends with the
+ * job, but is given the time to. */
 static bool counts(const struct job *job, uint32_t process)
 {
     return !job_waits(job, process) ||
            (job->stop != STOP_NONE &&
-            process_beside(&job->plan->processes[process], job_start(job, process)));
+            (is_preparing(job, process) ||
+             process_waiting_argv(&job->plan->processes[process], job_start(job, process))));
 }
 
 struct live {
@@ -64,7 +75,7 @@ static void decide_starts(const struct job *job, const struct live *live, ns_t n
 {
     bool gate_open = !has_gate(job) || live->not_up < 0;
 
-    if (now < job->begin_at)
+    if (now < job->begin_at || !job->admitted)
         return;
 
     for (uint32_t i = 0; job->gated && !gate_open && i < job->plan->n_replicas; i++)
@@ -76,6 +87,15 @@ static void decide_starts(const struct job *job, const struct live *live, ns_t n
             events_add(out, &(struct event){.type = EVENT_START, .at = now, .process = i});
 }
 
+/* What the role of a process is given to end. */
+static ns_t grace_of(const struct job *job, uint32_t process)
+{
+    const struct plan *plan = job->plan;
+    const struct role *role = plan->replicas[plan->processes[process].replica].role;
+
+    return job_grace_ms(job, (size_t)(role - plan->spec->roles)) * NS_PER_MS;
+}
+
 /* When a process that has ended is to be started again. A launcher waits for the ranks of its last
  * mpirun to be gone, but no longer than they would be given to end. */
 static ns_t restart_time(const struct job *job, const struct live *live, uint32_t process)
@@ -83,7 +103,7 @@ static ns_t restart_time(const struct job *job, const struct live *live, uint32_
     ns_t at = job->procs[process].restart_at;
 
     if ((int32_t)process == job->plan->launcher && live->ranks > 0)
-        at += job->rules.grace_ms * NS_PER_MS;
+        at += job_longest_grace_ms(job) * NS_PER_MS;
     return at;
 }
 
@@ -98,38 +118,59 @@ static void decide_restarts(const struct job *job, const struct live *live, ns_t
 /* When does an MPI job count as stalled? 0 = not in sight.
  *
  * Open MPI's recovery flags make mpirun wait for ever after a rank has failed, Hydra waits for the
- * other ranks of a program that is no MPI program, and an mpirun whose ranks have all ended may
- * still hang. So: all ranks ended, and mpirun has had the grace period to follow; or one failed, and
- * for the recovery time no rank ended and no byte was written. */
+ * other ranks of a program that is no MPI program and for a proxy that was killed, and an mpirun
+ * whose ranks have all ended may still hang. So: all ranks ended, and mpirun has had the grace
+ * period to follow; or a rank failed or a daemon was lost, and for the recovery time no rank ended
+ * and no byte was written. Once mpirun has ended, what runs is the launcher's own script: that may
+ * take as long as it likes. */
 static ns_t stall_deadline(const struct job *job)
 {
     const struct launch *l = job_last_launch(job);
 
-    if (job->plan->launcher < 0 || !l || job->procs[job->plan->launcher].state != PROC_RUNNING)
+    if (job->plan->launcher < 0 || !l || l->over ||
+        job->procs[job->plan->launcher].state != PROC_RUNNING)
+        return 0;
+    if (sight_any_lost(job)) /* what it writes may be out of sight, too */
         return 0;
     if (l->ended == l->size)
-        return l->last_end + job->rules.grace_ms * NS_PER_MS;
-    if (l->first_failed >= 0)
+        return l->last_end + grace_of(job, (uint32_t)job->plan->launcher);
+    if (l->first_failed >= 0 || l->blame.kind != BLAME_NONE)
         return job->activity + job->rules.recovery_timeout_ms * NS_PER_MS;
     return 0;
 }
 
-/* Once the launcher has been started the gate is behind it: a worker that has left since is no worker
- * that never came. */
+/* Once the launcher has been started the gate is behind it: a worker that has left since is no
+ * worker that never came. */
 static ns_t gate_deadline(const struct job *job, const struct live *live)
 {
     bool passed = job->debugging ? job->phase != JOB_PENDING
                                  : job->plan->launcher >= 0 &&
                                        job->procs[job->plan->launcher].state != PROC_PENDING;
 
-    if (!has_gate(job) || live->not_up < 0 || passed)
+    if (!has_gate(job) || live->not_up < 0 || passed || !job->admitted)
         return 0;
     return job->begin_at + job->rules.start_timeout_ms * NS_PER_MS;
 }
 
+/* The first replica that is, -1 = none. */
+static int32_t preparing(const struct job *job)
+{
+    for (uint32_t i = 0; job->n_starting > 0 && i < job->plan->n_processes; i++)
+        if (is_preparing(job, i))
+            return (int32_t)job->plan->processes[i].replica;
+    return -1;
+}
+
+static ns_t init_deadline(const struct job *job)
+{
+    return preparing(job) < 0 || job->debugging
+               ? 0
+               : job->begin_at + job->rules.start_timeout_ms * NS_PER_MS;
+}
+
 static ns_t stop_deadline(const struct job *job)
 {
-    return job->stop_at + job->rules.grace_ms * NS_PER_MS;
+    return job->stop_at + job_longest_grace_ms(job) * NS_PER_MS;
 }
 
 static ns_t kill_deadline(const struct job *job)
@@ -149,17 +190,20 @@ static bool due(ns_t deadline, ns_t now)
     return deadline != 0 && now >= deadline;
 }
 
-/* A job has succeeded by the end of some replicas. Those that end by themselves (workers of a PyTorchJob
- * whose master was the quicker one) are given the grace period to do so; 0 = there are none. */
+/* A job has succeeded by the end of some replicas. Those that end by themselves (workers of a
+ * PyTorchJob whose master was the quicker one) are given the grace period to do so; 0 = there are
+ * none. */
 static ns_t linger_deadline(const struct job *job, const struct trigger *t)
 {
+    ns_t at = 0;
+
     for (uint32_t i = 0; t->outcome == OUTCOME_SUCCEEDED && i < job->plan->n_processes; i++) {
         enum proc_state s = job->procs[i].state;
         if ((s == PROC_STARTING || s == PROC_RUNNING) && !job_waits(job, i) &&
             job->plan->replicas[job->plan->processes[i].replica].role->ends_alone)
-            return t->at + job->rules.grace_ms * NS_PER_MS;
+            at = t->at + grace_of(job, i) > at ? t->at + grace_of(job, i) : at;
     }
-    return 0;
+    return at;
 }
 
 /* Why what still runs is to be stopped, whatever its endings say. */
@@ -175,7 +219,7 @@ static enum stop_reason other_reason(const struct job *job, const struct live *l
         return STOP_PAUSE;
     if (job->debug_over)
         return STOP_DEBUG;
-    if (due(gate_deadline(job, live), now))
+    if (due(gate_deadline(job, live), now) || due(init_deadline(job), now))
         return STOP_NOT_READY;
     if (due(stall_deadline(job), now))
         return STOP_STALLED;
@@ -232,18 +276,27 @@ static void decide_next(const struct job *job, bool all_gone, ns_t now, struct e
                               .counted = again.counted,
                               .retry = true};
     }
+    if (next.type != EVENT_HELD)
+        next.cause = job_cause(job);
     events_add(out, &next);
+}
+
+static void decide_end(const struct job *job, ns_t now, struct events *out)
+{
+    events_add(out, &(struct event){.type = EVENT_ENDED, .at = now, .cause = job_cause(job)});
 }
 
 /* Without its supervisor nothing of it could be started again. */
 static void decide_paused(const struct job *job, ns_t now, struct events *out)
 {
     if (job->cancel_signal || job->lost)
-        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+        decide_end(job, now, out);
     else if (!job->pause_wanted)
-        events_add(out,
-                   &(struct event){
-                       .type = EVENT_ATTEMPT, .at = now, .attempt = job->attempt, .begin_at = now});
+        events_add(out, &(struct event){.type = EVENT_ATTEMPT,
+                                        .at = now,
+                                        .attempt = job->attempt,
+                                        .begin_at = now,
+                                        .cause = job_cause(job)});
 }
 
 static void decide_held(const struct job *job, ns_t now, struct events *out)
@@ -251,9 +304,16 @@ static void decide_held(const struct job *job, ns_t now, struct events *out)
     struct live live = count_live(job);
 
     if (job->cancel_signal || job->lost)
-        events_add(out, &(struct event){.type = EVENT_ENDED, .at = now});
+        decide_end(job, now, out);
     else if (job->hold_over)
         decide_next(job, live.commands + live.ranks == 0, now, out);
+}
+
+static void decide_role_kills(const struct job *job, ns_t now, struct events *out)
+{
+    for (uint32_t k = 0; k < job->plan->spec->n_roles; k++)
+        if (due(job_role_kill_at(job, k), now))
+            events_add(out, &(struct event){.type = EVENT_KILL_ROLE, .at = now, .role = k});
 }
 
 void job_decide(const struct job *job, ns_t now, struct events *out)
@@ -290,7 +350,7 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
             .stop_replica = -1,
         };
         if (stop.stop == STOP_NOT_READY)
-            stop.stop_replica = live.not_up;
+            stop.stop_replica = due(init_deadline(job), now) ? preparing(job) : live.not_up;
         if (stop.stop != STOP_NONE) {
             events_add(out, &stop);
         } else if (t.outcome == OUTCOME_NONE) { /* else nothing begins any more */
@@ -301,11 +361,23 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
     }
     if (job->cancel_again || due(stop_deadline(job), now))
         events_add(out, &(struct event){.type = EVENT_KILL, .at = now, .stop = job->stop});
+    else
+        decide_role_kills(job, now, out);
 }
 
 static ns_t earlier(ns_t a, ns_t b)
 {
     return a == 0 ? b : b == 0 ? a : a < b ? a : b;
+}
+
+/* When something of a job that is being stopped is killed next. */
+static ns_t next_kill(const struct job *job)
+{
+    ns_t at = stop_deadline(job);
+
+    for (size_t k = 0; k < job->plan->spec->n_roles; k++)
+        at = earlier(at, job_role_kill_at(job, k));
+    return at;
 }
 
 ns_t job_wake(const struct job *job)
@@ -315,14 +387,15 @@ ns_t job_wake(const struct job *job)
     if (job->phase == JOB_KILLING)
         return kill_deadline(job);
     if (job->stop != STOP_NONE)
-        return stop_deadline(job);
+        return next_kill(job);
 
     struct live live = count_live(job);
     struct trigger t = job_trigger(job);
     ns_t at = earlier(gate_deadline(job, &live), stall_deadline(job));
+    at = earlier(at, init_deadline(job));
     at = earlier(at, job_deadline(job));
     at = earlier(at, linger_deadline(job, &t));
-    if (!job->begun)
+    if (!job->begun && job->admitted)
         at = earlier(at, job->begin_at);
     for (uint32_t i = 0;
          t.outcome == OUTCOME_NONE && job->n_backoff > 0 && i < job->plan->n_processes; i++)

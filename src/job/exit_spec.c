@@ -1,7 +1,7 @@
 /* exit_spec.c - the table, in the order of OpenPAI's own.
  *
- * Phrases are those of k8s-job-exit-spec.yaml in the project microsoft/pai, letter by letter: scripts
- * that read a job's status compare them.
+ * Phrases are those of k8s-job-exit-spec.yaml in the project microsoft/pai, letter by letter:
+ * scripts that read a job's status compare them.
  */
 #include "job/exit_spec.h"
 
@@ -61,7 +61,9 @@ const struct exit_spec *exit_spec(int code)
 
 enum failure_class failure_class(const struct ending *e)
 {
-    return e->oom || e->exec_errno ? FAILURE_PERMANENT : exit_spec(ending_exit_code(e))->class;
+    if (e->oom || e->exec_errno)
+        return FAILURE_PERMANENT;
+    return exit_spec(e->known ? ending_exit_code(e) : PAI_NODE_LOST)->class;
 }
 
 const char *failure_class_behavior(enum failure_class class)

@@ -1,7 +1,8 @@
-/* exit_spec.h - OpenPAI's table of exit codes: what a code is called, whose fault it is, what follows.
+/* exit_spec.h - OpenPAI's table of exit codes: what a code is called, whose fault it is, what
+ * follows.
  *
- * Codes below zero are those of its controller; the others are a command's own, as far as OpenPAI tells
- * them apart. What it finds by searching the log is known here by code alone.
+ * Codes below zero are those of its controller; the others are a command's own, as far as OpenPAI
+ * tells them apart. What it finds by searching the log is known here by code alone.
  */
 #ifndef JOB_EXIT_SPEC_H
 #define JOB_EXIT_SPEC_H

@@ -1,12 +1,12 @@
 /* hint.c - see hint.h.
  *
- * A command that asks for PAI_HOST_IP_work_0 where the role is called worker ends with a KeyError or
- * an unbound variable. The plan knows what is set, and so which name was meant. A command that calls
- * horovodrun where there is none ends with 127; it stands for an mpirun line, and that can be said.
- * The frameworks' own last words about a port, an interface or a GPU say what is wrong, and the plan
- * knows what would be right. Their texts are those of real runs (t/frameworks/endings.t): torch 1.13 and
- * 2.15, mpi4py 4.1, Horovod 0.28. Where the table says so, they are of the source only: the run would
- * need a GPU.
+ * A command that asks for PAI_HOST_IP_work_0 where the role is called worker ends with a KeyError
+ * or an unbound variable. The plan knows what is set, and so which name was meant. A command that
+ * calls horovodrun where there is none ends with 127; it stands for an mpirun line, and that can be
+ * said. The frameworks' own last words about a port, an interface or a GPU say what is wrong, and
+ * the plan knows what would be right. Their texts are those of real runs (t/frameworks/endings.t):
+ * torch 1.13 and 2.15, mpi4py 4.1, Horovod 0.28. Where the table says so, they are of the source
+ * only: the run would need a GPU.
  */
 #include <ctype.h>
 #include <signal.h>
@@ -19,6 +19,8 @@
 #include "job/hint.h"
 #include "job/mask.h"
 #include "plan/horovod.h"
+
+#define SHM_FULL_BYTES (64 * 1024) /* less than any library asks for */
 
 static bool in_name(char c)
 {
@@ -50,7 +52,8 @@ static const struct promise *promise_of(const char *name)
     return NULL;
 }
 
-/* --- which variable it was --------------------------------------------------------------------- */
+/* --- which variable it was ---------------------------------------------------------------------
+ */
 
 /* KeyError: 'NAME' */
 static const char *name_after(struct arena *a, const char *line, const char *words)
@@ -94,7 +97,8 @@ static const char *name_missed(struct arena *a, const char *line)
     return NULL;
 }
 
-/* --- what would have been there ---------------------------------------------------------------- */
+/* --- what would have been there ----------------------------------------------------------------
+ */
 
 static uint32_t process_of_cause(const struct job *job)
 {
@@ -122,13 +126,16 @@ static bool hint_variable(const struct job *job, const char *line, struct strbuf
     const char *near = nearest_word(name, known, n_known);
     strbuf_addf(out, "%s is not set in this job", name);
     if (near)
-        strbuf_addf(out, ", the nearest that is: %s", near);
+        strbuf_addf(out, "; closest match: %s", near);
+    else if (promise_of(name)->by && !job->plan->spec->file && job->plan->spec->mpi)
+        strbuf_addstr(out, ", which mpirun starts; without --mpi, muster run -n sets it");
     else if (promise_of(name)->by)
         strbuf_addf(out, ": %s sets it", promise_of(name)->by);
     return true;
 }
 
-/* --- horovodrun -------------------------------------------------------------------------------- */
+/* --- horovodrun --------------------------------------------------------------------------------
+ */
 
 /* The command as a shell would read it. */
 static const char *command_text(struct arena *a, const struct process *p)
@@ -167,13 +174,14 @@ static bool hint_horovodrun(const struct job *job, const char *const *tail, stru
     const char *line = horovod_as_mpirun(a, text, words, n);
     if (!line)
         return false;
-    strbuf_addstr(out, "horovodrun is not installed here; the same with mpirun: ");
+    strbuf_addstr(out, "horovodrun is not installed; the equivalent with mpirun: ");
     strbuf_add_escaped(out, line, strlen(line));
     mask_sentence(job->plan, out);
     return true;
 }
 
-/* --- what frameworks say ------------------------------------------------------------------------ */
+/* --- what frameworks say ------------------------------------------------------------------------
+ */
 
 /* The number behind one of the ways to write a port, or 0. */
 static int port_in(const char *line)
@@ -214,46 +222,46 @@ static void say_port(const struct job *job, const char *line, struct strbuf *out
     const struct plan_port *port = reserved_port(job->plan, number, &rp);
 
     if (number && port) {
-        strbuf_addf(out, "port %d is %s's own (%s): two processes of this job listen there", number,
-                    rp->name, port->label);
+        strbuf_addf(out, "port %d belongs to %s (%s); two processes of this job listen on it",
+                    number, rp->name, port->label);
         return;
     }
-    strbuf_addstr(out, "this machine is one host for all that runs on it, and ");
+    strbuf_addstr(out, "all replicas share this machine's ports; ");
     if (number)
-        strbuf_addf(out, "port %d is taken", number);
+        strbuf_addf(out, "port %d is already in use", number);
     else
-        strbuf_addstr(out, "that port is taken");
+        strbuf_addstr(out, "that port is already in use");
     port = reserved_port(job->plan, 0, &rp);
     if (port)
-        strbuf_addf(out, "; the job has %d (%s of %s)", port->numbers[0], port->label, rp->name);
+        strbuf_addf(out, "; port %d is reserved for the job (%s of %s)", port->numbers[0],
+                    port->label, rp->name);
 }
 
 static void say_interface(const struct job *job, const char *line, struct strbuf *out)
 {
     const char *name = strstr(line, " for: ");
     size_t n = name ? strcspn(name + strlen(" for: "), " []") : 0;
-    const char *interface = job->plan->facts->interface;
+    const char *interface = job->plan->facts->site.interface;
 
-    strbuf_addstr(out, "there is no interface ");
+    strbuf_addstr(out, "network interface ");
     if (n)
         strbuf_add_escaped(out, name + strlen(" for: "), n);
     else
         strbuf_addstr(out, "of that name");
-    strbuf_addf(out, " here: replicas reach each other by %s", interface ? interface : "lo");
+    strbuf_addf(out, " not found; replicas use %s", interface ? interface : "lo");
     mask_sentence(job->plan, out);
 }
 
 static void say_gpu(const struct job *job, const char *line, struct strbuf *out)
 {
-    int gpus = job->plan->facts->gpus_pretended ? 0 : job->plan->facts->gpus;
+    int gpus = job->plan->facts->machine.gpus_pretended ? 0 : job->plan->facts->machine.gpus;
 
     (void)line;
     if (gpus > 0)
-        strbuf_addf(out, "this machine has %d GPU%s, and the job has to ask for them", gpus,
+        strbuf_addf(out, "this machine has %d GPU%s; the job must request them", gpus,
                     gpus == 1 ? "" : "s");
     else
-        strbuf_addstr(out,
-                      "this machine has no GPU: the device is cpu then, and torch's backend gloo");
+        strbuf_addstr(out, "this machine has no GPU; use device \"cpu\" and backend \"gloo\"");
 }
 
 static void say_module(const struct job *job, const char *line, struct strbuf *out)
@@ -261,47 +269,73 @@ static void say_module(const struct job *job, const char *line, struct strbuf *o
     auto_arena struct arena *a = arena_new();
     const struct facts *facts = job->plan->facts;
     const struct replica *rp = &job->plan->replicas[job->cause.replica];
-    const char *prefix = facts->images ? facts->images[rp->role_index].prefix : NULL;
+    const char *prefix = facts->site.images ? facts->site.images[rp->role_index].prefix : NULL;
     const char *module = name_after(a, line, "No module named ");
 
     strbuf_addf(out, "%s is not installed ", *module ? module : "it");
     if (prefix)
-        strbuf_addf(out, "in %s, which stands for the image", prefix);
+        strbuf_addf(out, "in %s, which is used in place of the image", prefix);
+    else if (!job->plan->spec->file)
+        strbuf_addf(out,
+                    "for %s; install it (pip install %.*s) or activate the environment that has it",
+                    facts->machine.python ? facts->machine.python : "this machine's Python",
+                    *module ? (int)strcspn(module, ".") : 4, *module ? module : "NAME");
     else
-        strbuf_addf(out, "for %s; --image lets a virtual environment stand for the job's image",
-                    facts->python ? facts->python : "this machine's Python");
+        strbuf_addf(out,
+                    "for %s; use --image NAME=ENV to run with a Python environment that has it",
+                    facts->machine.python ? facts->machine.python : "this machine's Python");
 }
 
+/* Files without a name are gone with their process: a /dev/shm that is not full now may have been.
+ * What torch says of it (line) is believed then. */
 static void say_memory(const struct job *job, const char *line, struct strbuf *out)
 {
-    int64_t shm = job->plan->replicas[job->cause.replica].role->res.shm;
+    const struct ending *e = &job->cause.end;
+    int64_t of_job = job->plan->replicas[job->cause.replica].role->res.shm;
 
-    (void)line;
-    strbuf_addstr(out, "shared memory was full, it seems: /dev/shm ");
-    if (shm > 0)
-        strbuf_addf(out, "has %lld MiB here, as the job says", (long long)(shm >> 20));
+    if (e->shm_size <= 0) {
+        strbuf_addstr(out, "shared memory (/dev/shm) may have been full");
+        return;
+    }
+    bool full = e->shm_free < SHM_FULL_BYTES;
+    if (full)
+        strbuf_addf(out, "/dev/shm was full: %lld MiB", (long long)(e->shm_size >> 20));
     else
-        strbuf_addstr(out, "is this machine's");
+        strbuf_addf(out,
+                    "/dev/shm was not full when the process had ended: %lld of %lld MiB were free",
+                    (long long)(e->shm_free >> 20), (long long)(e->shm_size >> 20));
+    if (full && of_job > 0)
+        strbuf_addstr(out, ", the size that the job file sets");
+    if (!full && !line)
+        strbuf_addstr(out, "; a mapped file that was truncated gives the same signal");
 }
 
 static void say_mpi(const struct job *job, const char *line, struct strbuf *out)
 {
     (void)job, (void)line;
-    strbuf_addstr(out, "mpi4py is of another MPI than mpirun: each rank is alone in its world");
+    strbuf_addstr(out, "mpi4py was built for a different MPI than mpirun; each rank runs in its "
+                       "own world of size 1");
 }
 
 static void say_horovod(const struct job *job, const char *line, struct strbuf *out)
 {
     (void)job, (void)line;
-    strbuf_addstr(out, "another rank had ended before, or Horovod's own check found one that does "
-                       "not come: \"Missing ranks\" in its log");
+    strbuf_addstr(out, "another rank ended earlier, or Horovod detected a rank that never joined "
+                       "(see \"Missing ranks\" in its log)");
 }
 
 static void say_keras(const struct job *job, const char *line, struct strbuf *out)
 {
     (void)job, (void)line;
-    strbuf_addstr(out, "Keras 3 knows no fit() for several workers: install tf_keras and set "
-                       "TF_USE_LEGACY_KERAS=1");
+    strbuf_addstr(out, "Keras 3 does not support fit() with several workers; install tf_keras and "
+                       "set TF_USE_LEGACY_KERAS=1");
+}
+
+static void say_launcher(const struct job *job, const char *line, struct strbuf *out)
+{
+    (void)job, (void)line;
+    strbuf_addstr(out, "torchrun of PyTorch 1.13 does not work with Python 3.11; install a newer "
+                       "PyTorch, or start the processes without torchrun");
 }
 
 static const struct known {
@@ -327,6 +361,7 @@ static const struct known {
     {"suspicious MPI execution environment", say_mpi},
     {"from a different MPI implementation", say_mpi},
     {"Horovod has been shut down", say_horovod},
+    {"val_or_map.get(i, Std.NONE)", say_launcher}, /* Debian's python3-torch */
     {"unsupported type (<class 'tensorflow.python.distribute.values.PerReplica", say_keras},
 };
 
@@ -340,7 +375,8 @@ static bool hint_known(const struct job *job, const char *line, struct strbuf *o
     return false;
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* -----------------------------------------------------------------------------------------------
+ */
 
 /* mpi4py's own warning. Each rank is alone, and may well end with 0. */
 static void warn_mpi(const char *const *lines, struct strbuf *out)
@@ -361,7 +397,8 @@ void hint_for(const struct job *job, const char *const *tail, struct strbuf *out
         warn_mpi(tail, out);
     if (job->cause.replica < 0)
         return;
-    if (hint_horovodrun(job, tail, out) || hint_missing(job, tail, out) || hint_launcher(tail, out))
+    if (hint_horovodrun(job, tail, out) || hint_interpreter(job, tail, out) ||
+        hint_missing(job, tail, out) || hint_launcher(tail, out))
         return;
     while (tail && tail[n])
         n++;

@@ -1,5 +1,5 @@
-/* hint_launcher.c - torchrun and horovodrun start ranks themselves and end with a code of their own; which
- * rank was the first they write down. See hint.h.
+/* hint_launcher.c - torchrun and horovodrun start ranks themselves and end with a code of their
+ * own; which rank was the first they write down. See hint.h.
  *
  *     Root Cause (first observed failure):            The first process to do so was:
  *     [0]:                                            Process name: 2
@@ -66,7 +66,7 @@ bool hint_launcher(const char *const *tail, struct strbuf *out)
         if (!find(&launchers[i], tail, &rank, &code))
             continue;
         long signal = code < 0 ? -code : code - 128;
-        strbuf_addf(out, "by %s's word rank %ld was the first, ", launchers[i].name, rank);
+        strbuf_addf(out, "%s reports that rank %ld failed first, ", launchers[i].name, rank);
         if (signal > 0 && signal <= SIGSYS)
             strbuf_addf(out, "ended by %s", signal_name((int)signal));
         else

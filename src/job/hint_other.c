@@ -1,5 +1,6 @@
-/* hint_other.c - a rank that lost its peers says so, and often ends before the one that began it: Horovod's
- * ranks tell each other of an exception before the process that raised it has ended. See hint.h. */
+/* hint_other.c - a rank that lost its peers says so, and often ends before the one that began it:
+ * Horovod's ranks tell each other of an exception before the process that raised it has ended. See
+ * hint.h. */
 #include <ctype.h>
 #include <string.h>
 
@@ -7,8 +8,15 @@
 #include "job/hint.h"
 
 static const char *const lost[] = {
-    "Horovod has been shut down", "Connection closed by peer", /* gloo */
-    "Connection reset by peer",   "Gloo connectFullMesh failed", "Broken pipe",
+    "Horovod has been shut down",
+    "Connection closed by peer", /* gloo */
+    "Connection reset by peer",
+    "Gloo connectFullMesh failed",
+    "Broken pipe",
+    "recvVector failed",
+    "monitoredBarrier", /* torch */
+    "ncclRemoteError",
+    "remote process exited", /* NCCL, of its source */
 };
 
 bool hint_lost_others(const char *const *tail)
@@ -18,6 +26,46 @@ bool hint_lost_others(const char *const *tail)
             if (strstr(*tail, lost[i]))
                 return true;
     return false;
+}
+
+/* "ConnectionResetError", "lost connection to peer 3", "Socket closed": a thing, and what became of
+ * it. */
+static const char *const things[] = {"connection", "peer", "socket", "remote", "pipe",
+                                     "endpoint",   "rank", "worker", "store",  "neighbor"};
+static const char *const losses[] = {
+    "closed",     "reset",      "lost",          "aborted",   "refuse",
+    "broken",     "disconnect", "not connected", "shut down", "shutdown",
+    "terminated", "gone",       "exited",        "timed out", "timeout",
+};
+static const char *const sayings[] = {
+    "EOFError",           "unexpected EOF",    "IncompleteReadError", "got 0 bytes",
+    "collective timeout", "watchdog",          "operation timeout",   "Timed out waiting",
+    "ncclSystemError",    "ncclInternalError", "UNAVAILABLE",         "No route to host",
+    "failed to recv",     "DistNetworkError",
+};
+
+static bool has_one(const char *line, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasestr(line, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_loss(const char *line)
+{
+    return has_one(line, lost, ARRAY_SIZE(lost)) || has_one(line, sayings, ARRAY_SIZE(sayings)) ||
+           (has_one(line, things, ARRAY_SIZE(things)) && has_one(line, losses, ARRAY_SIZE(losses)));
+}
+
+const char *hint_lost_peer(const char *const *tail)
+{
+    const char *found = NULL;
+
+    for (; tail && *tail; tail++)
+        if (is_loss(*tail))
+            found = *tail;
+    return found;
 }
 
 static bool ends_with(const char *text, size_t n, const char *end)
@@ -46,6 +94,6 @@ const char *hint_exception(const char *const *tail)
         return NULL;
     for (; tail && *tail; tail++)
         if (is_exception(*tail))
-            found = *tail;
+            found = is_loss(*tail) ? NULL : *tail;
     return found;
 }

@@ -1,23 +1,24 @@
-/* job.h - the job core: what is known of a running job, and what has to be done next.
+/* job.h - the job core: the state of a job, and what to do next.
  *
  * Pure. No clock, no I/O, no globals: time is an argument, the outside comes in as observations and
  * leaves as decisions. Three functions, each usable alone:
  *
- *   job_observe()  compares what an engine reports with what is known and yields the events that are
- *                  new. Reports may come twice, late or out of order.
+ *   job_observe()  compares the reports of an engine with the state and returns the new events.
+ *                  Reports may come twice, late or out of order.
  *   job_apply()    folds one event into the state. The only writer of state.
- *   job_decide()   yields the events that are due now. Some of them are decisions: once such an
- *                  event is in the journal and applied, the engine carries it out. After its own
- *                  events are applied, job_decide() has nothing more to say at the same time.
+ *   job_decide()   returns the events that are due now. Some of them are decisions: once such an
+ *                  event is in the journal and applied, the engine carries it out. After its events
+ *                  are applied, another call at the same time returns none.
  *
- * A job is thus its journal: replaying the events gives the same state. What ends a job is in
- * decide.c and completion.c, what follows a failure in retry.c, what counts as the first one in
- * cause.c; how it is told, in verdict.c and the status views.
+ * A job is thus its journal: replaying the events gives the same state. The result of every
+ * rule (a restart, its delay, the cause) is stored in the event, so that a later version with other
+ * rules replays what happened. decide.c and completion.c determine the end of a job, retry.c what
+ * follows a failure, cause.c the first failure; verdict.c and the status views report it.
  *
- * An attempt is everything from the first start to the end of all. The fields of struct job are those
- * of the present attempt; the ones before it are kept in `past`, each as the job it was. Within an
- * attempt a single process may be started anew by its role's own rule: that is a restart, and each
- * start of a process is an instance.
+ * An attempt lasts from the first start to the end of all processes. struct attempt, inside the
+ * job, is the current attempt; earlier ones are kept in `past`. Within an attempt, the restart
+ * policy of a role may start a single process again: that is a restart, and each start of a process
+ * is an instance.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -26,11 +27,12 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "plan/plan.h"
 
 enum proc_state {
     PROC_PENDING,
-    PROC_BACKOFF, /* it has ended and will be started again, by its role's own rule */
+    PROC_BACKOFF, /* has ended and will be restarted by the policy of its role */
     PROC_STARTING,
     PROC_RUNNING,
     PROC_ENDED
@@ -56,53 +58,111 @@ enum cause_kind {
     CAUSE_DEADLINE,
     CAUSE_HANG,
     CAUSE_CANCELLED,
-    CAUSE_LOST
+    CAUSE_LOST,
+    CAUSE_GONE, /* disappeared with unknown exit status */
+    /* refused before the start: */
+    CAUSE_PORT,
+    CAUSE_SECRET,
+    CAUSE_IMAGE,
+    CAUSE_UNSCHEDULABLE,
+    CAUSE_LAST = CAUSE_UNSCHEDULABLE
 };
 const char *cause_kind_name(enum cause_kind k); /* "exit", "not-ready", … as CONTRACTS §4 */
+
+#define MEMORY_OF_MACHINE "machine"   /* the machine's memory, not the limit of a control group */
+#define MEMORY_OF_UNKNOWN "somewhere" /* control groups could not be read */
 
 /* How a process or a rank ended. */
 struct ending {
     ns_t at;
-    bool known;         /* false: it is gone and nobody could say how */
+    bool known;         /* false: gone with unknown exit status */
     int code;           /* exit code, or -1 if a signal ended it */
     int signal;         /* or 0 */
-    int exec_errno;     /* -errno if it never became the program; 0 otherwise */
-    char exec_what[64]; /* what failed then: "exec", "chdir /x" */
-    char init[64];      /* the init command that ended so, before the process; "" = itself */
+    int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
+    char exec_what[64]; /* the step that failed: "exec", "chdir /x" */
+    char init[64];      /* the init command that ended; "" = the process itself */
+    ns_t told;          /* rank: when its launcher signalled it before its end; 0 = never */
+    char left[16];      /* launcher: the mpirun that was still running; "" = none */
+    bool by_itself;     /* it failed without a signal from Muster, although a stop was requested */
+    bool unobserved;    /* launcher: some mpirun had ranks that were not observed */
     bool oom;
-    uint32_t
-        oom_in; /* 1 + the replica where another was killed for want of memory before; 0 = none */
-    int64_t max_rss;                   /* bytes, -1 = unknown */
-    int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with one of the two */
+    bool oom_nearby; /* oom, but only known: the kernel killed some process at that time */
+    uint32_t oom_in; /* 1 + the replica with an earlier out-of-memory kill; 0 = none */
+    int64_t max_rss; /* bytes, -1 = unknown */
+    int64_t memory_limit, memory_peak; /* bytes, -1 = unknown; only with oom or oom_in */
+    char memory_of
+        [LIMIT_GROUP_TEXT];     /* owner of the limit: a control group's directory, MEMORY_OF_*;
+                                          "" = the replica, or no kill */
+    int64_t shm_size, shm_free; /* of /dev/shm after its end, bytes; shm_size 0: unknown */
 };
+
+#define ENDING_UNKNOWN                                                                             \
+    ((struct ending){.code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1})
 
 struct proc {
     enum proc_state state;
     ns_t started;
     struct ending end;
-    bool stop_asked;           /* we had asked it to end before it did */
-    uint32_t restarts;         /* in this attempt; it is instance restarts + 1 */
-    uint32_t restarts_counted; /* of them, those that use up its role's limit */
-    uint32_t restarts_free;    /* the last so many did not */
-    ns_t restart_at;           /* PROC_BACKOFF: when */
+    bool stop_asked;           /* a stop was requested before its end */
+    uint32_t restarts;         /* in this attempt; the instance is restarts + 1 */
+    uint32_t restarts_counted; /* of these, the number that counts against the role's limit */
+    uint32_t restarts_free;    /* the number of latest restarts that did not */
+    ns_t restart_at;           /* PROC_BACKOFF: time of the restart */
 };
 
 struct rank {
     enum proc_state state; /* PROC_PENDING: not seen yet */
     uint32_t replica;
-    uint32_t incarnations; /* mpirun may start a rank anew */
-    bool forwarded;        /* its output is also in the launcher's */
+    uint32_t incarnations; /* mpirun may restart a rank */
+    bool forwarded;        /* its output is also in the launcher's log */
     ns_t started;
     struct ending end;
     bool stop_asked;
     char *log; /* heap */
 };
 
-struct launch {         /* one mpirun as its ranks show it */
-    struct rank *ranks; /* size of them */
+/* Why mpirun ended its ranks although none of them failed. */
+enum blame_kind {
+    BLAME_NONE,
+    BLAME_ABORT,  /* a rank called MPI_Abort with end.code */
+    BLAME_EARLY,  /* mpirun reports that a rank ended without MPI_Finalize */
+    BLAME_DAEMON, /* its daemon on a replica ended while ranks were running */
+    BLAME_AGENT,  /* the same, because its rsh agent was killed */
+    BLAME_SIGNAL, /* mpirun received end.signal */
+    BLAME_TIMEOUT /* mpirun reports that its own time limit was reached */
+};
+#define BLAME_LAST BLAME_TIMEOUT
+const char *blame_kind_name(enum blame_kind k); /* "abort", "early", … */
+
+struct blame {
+    enum blame_kind kind;
+    ns_t at;
+    uint32_t rank;    /* ABORT, EARLY */
+    uint32_t replica; /* DAEMON, AGENT */
+    struct ending end;
+};
+
+struct launch {         /* one mpirun, derived from its ranks */
+    struct rank *ranks; /* array of size */
     uint32_t size, started, ended;
     int32_t first_failed; /* rank, -1 = none */
     ns_t last_end;
+    ns_t over;          /* when mpirun itself ended; 0 = it runs, or is not observed */
+    struct blame blame; /* the earliest */
+};
+
+/* Why something has not started: "needs 4 GPUs, 2 free; ahead: 3 jobs". */
+struct wait_reason {
+    char *what;     /* heap; NULL: not waiting. Without numbers, the whole reason */
+    int64_t needs;  /* the amount needed; 0: no numbers */
+    int64_t free;   /* the amount free; -1: unknown */
+    uint32_t ahead; /* number of jobs ahead */
+};
+#define WAITING_JOB UINT32_MAX /* instead of a replica: the job as a whole */
+
+struct sight {
+    bool lost;  /* out of sight: its processes have their last known state */
+    ns_t since; /* start of the last time out of sight; 0: never */
 };
 
 enum job_phase {
@@ -110,8 +170,8 @@ enum job_phase {
     JOB_RUNNING,
     JOB_STOPPING,
     JOB_KILLING,
-    JOB_PAUSED, /* nothing of it runs; it waits to be resumed */
-    JOB_HELD,   /* it has failed, and its replicas are kept until it is resumed */
+    JOB_PAUSED, /* no process runs; waits to be resumed */
+    JOB_HELD,   /* failed; replicas are kept until it is resumed */
     JOB_ENDED
 };
 const char *job_phase_name(enum job_phase p); /* "pending", "running", … */
@@ -125,88 +185,115 @@ enum stop_reason {
     STOP_STALLED,
     STOP_CANCEL,
     STOP_LOST,
-    STOP_COMPLETED, /* enough replicas have succeeded, by the file's own rule */
+    STOP_COMPLETED, /* enough replicas have succeeded, by the completion policy */
     STOP_DEADLINE,
     STOP_PAUSE,
     STOP_HANG,
-    STOP_DEBUG /* it was debugged long enough */
+    STOP_DEBUG /* debug mode has ended */
 };
 
-/* Whether a replica of a gang has answered. */
+/* Whether a replica of a gang is ready. */
 enum gate_state { GATE_CLOSED, GATE_ASKED, GATE_UP };
 
 struct cause { /* the first failure; replica and rank are -1 for a job-level cause */
     enum cause_kind kind;
     int32_t replica, rank, process, launch;
+    enum blame_kind blame; /* how it made mpirun end the ranks; NONE: its own failure */
     struct ending end;
-    int exit_code; /* what `run` returns for it */
+    int exit_code; /* exit code of `run` */
 };
 
-struct job_rules { /* what a caller may set; times in ms */
-    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
+struct job_rules {    /* what a caller may set; times in ms */
+    int64_t grace_ms; /* for roles without their own */
+    bool grace_fixed; /* grace_ms applies to every role */
+    int64_t start_timeout_ms, recovery_timeout_ms;
     bool trust_launcher;
-    bool hold; /* an attempt that has failed is kept for whoever wants to look into it */
+    bool hold;   /* keep the replicas of a failed attempt */
+    bool queued; /* nothing starts before admission, also after a pause */
 };
 
-/* What a platform makes of a failure (retry.c). */
+/* How a platform classifies a failure (retry.c). */
 enum failure_class {
-    FAILURE_UNKNOWN,   /* retried as often as the file says */
-    FAILURE_TRANSIENT, /* the platform's fault: retried, and not counted */
-    FAILURE_CONFLICT,  /* the same, after a while */
+    FAILURE_UNKNOWN,   /* retried up to the limit of the file */
+    FAILURE_TRANSIENT, /* caused by the platform: retried without being counted */
+    FAILURE_CONFLICT,  /* the same, with a delay */
     FAILURE_PERMANENT, /* never retried */
+};
+
+/* The state of one attempt. A list, because the fields are also fields of struct job; struct
+ * attempt resets all of them for the next attempt. */
+#define ATTEMPT_FIELDS                                                                             \
+    enum job_phase phase;                                                                          \
+    bool begun;    /* a process was started or a replica opened */                                 \
+    ns_t begin_at; /* earliest start */                                                            \
+    ns_t running_at, stop_at, kill_at, ended;                                                      \
+    struct proc *procs; /* plan->n_processes */                                                    \
+    uint32_t n_pending, n_backoff, n_starting, n_running, n_ended;                                 \
+    uint32_t restarts_counted; /* of all processes */                                              \
+                                                                                                   \
+    enum gate_state *gates; /* if gated: plan->n_replicas of them; else NULL */                    \
+    uint32_t n_up;                                                                                 \
+    bool *role_killed;           /* plan->spec->n_roles: its grace period has passed */            \
+    struct wait_reason *waiting; /* per replica, then the job; NULL: nothing has waited */         \
+    struct sight *sight;         /* per replica */                                                 \
+                                                                                                   \
+    struct launch *launches; /* in order of appearance */                                          \
+    uint32_t n_launches;                                                                           \
+    uint32_t launch_base; /* number of launches of earlier instances of the launcher */            \
+                                                                                                   \
+    int32_t first_failed; /* the process that failed first, tolerated or not; -1 = none */         \
+    enum stop_reason stop;                                                                         \
+    int32_t stop_replica; /* STOP_NOT_READY: who */                                                \
+    char *hung;    /* heap; which rank waits for which, then a table; NULL: no hang detected */    \
+    char *refused; /* heap; why it was not started; NULL = it was started */                       \
+    enum cause_kind refused_kind;                                                                  \
+    bool debug_over; /* debug mode is to end */                                                    \
+    ns_t held_at;    /* JOB_HELD: start time */                                                    \
+    bool hold_over;  /* the held replicas can be released */                                       \
+                                                                                                   \
+    enum outcome outcome; /* set when phase is JOB_ENDED */                                        \
+    int exit_code;                                                                                 \
+    struct cause cause; /* kind CAUSE_NONE if it succeeded */
+
+struct attempt {
+    ATTEMPT_FIELDS
 };
 
 struct job {
     const struct plan *plan;
     struct job_rules rules;
 
-    enum job_phase phase;
-    ns_t created;     /* the job */
-    uint32_t attempt; /* from 1 */
-    bool begun;       /* something of this attempt has been started or opened */
-    bool resumed;     /* this attempt follows a pause, at once or later */
-    ns_t begin_at;    /* no earlier is anything started in this attempt */
-    ns_t running_at, stop_at, kill_at, ended;
-    struct proc *procs; /* plan->n_processes */
-    uint32_t n_pending, n_backoff, n_starting, n_running, n_ended;
-    uint32_t restarts_counted; /* of all processes, in this attempt */
+    union {
+        struct {
+            ATTEMPT_FIELDS
+        };
+        struct attempt present; /* the same as a whole */
+    };
+    uint32_t attempt; /* its number, from 1 */
+    bool resumed;     /* a pause came before it */
+    bool debugging;   /* debug mode: replicas start without their commands */
 
-    bool gated;             /* no command starts before every replica has answered */
-    enum gate_state *gates; /* if so: plan->n_replicas of them; else NULL */
-    uint32_t n_up;
-    bool counted; /* some role says how many failures or successes end the job */
-
-    struct launch *launches; /* in order of appearance */
-    uint32_t n_launches;
-    uint32_t launch_base; /* so many are of instances of the launcher before the present one */
-
-    int32_t first_failed; /* process whose own failure came first, tolerated or not; -1 = none */
-    enum stop_reason stop;
-    int32_t stop_replica; /* STOP_NOT_READY: who */
+    ns_t created;
+    bool gated;    /* no command starts before every replica is ready */
+    bool counted;  /* some role sets the number of failures or successes that ends the job */
+    bool admitted; /* the job may start */
     int cancel_signal;
-    bool cancel_again; /* a second signal: no more grace */
+    bool cancel_asked; /* by `muster cancel`; cancel_signal is SIGTERM */
+    bool cancel_again; /* a second signal: skip the grace period */
     bool lost;
-    char *hung;         /* who waits for whom, in words; NULL = it is not known to hang; heap */
+    bool silent;        /* lost: the supervisor did not respond and was killed */
     bool pause_wanted;  /* paused, or to be */
     ns_t paused_at;     /* of the last pause */
-    bool debugging;     /* replicas come up, their commands are not started */
-    bool debug_over;    /* the debugging is to end */
-    ns_t held_at;       /* JOB_HELD: since when */
-    bool hold_over;     /* what was kept is no longer wanted */
     ns_t deadline_from; /* the first start of a command since the last pause; 0 = none yet */
     uint32_t random;
     ns_t activity; /* last output or rank ending; not an event, only advances */
 
-    struct job *past; /* attempts before this one, oldest first, ended; with none of their own */
+    struct job *past; /* earlier attempts, oldest first; their own `past` is NULL */
     uint32_t n_past;
     uint32_t retries;         /* attempts that followed a failure */
-    uint32_t retries_counted; /* of them, those that use up the budget */
-    uint32_t retries_free;    /* the last so many did not, all because of ... */
-    int32_t free_replica;     /* ... this one; -1 = none */
-
-    enum outcome outcome; /* set when phase is JOB_ENDED */
-    int exit_code;
-    struct cause cause; /* kind CAUSE_NONE if it succeeded */
+    uint32_t retries_counted; /* of these, the number that counts against the limit */
+    uint32_t retries_free;    /* the number of latest retries that did not, all because of ... */
+    int32_t free_replica;     /* ... this replica; -1 = none */
 };
 
 /* --- outside in ------------------------------------------------------------------------------- */
@@ -220,16 +307,22 @@ enum obs_kind {
     OBS_RANK_EXITED,
     OBS_CANCEL,
     OBS_LOST,
-    OBS_PAUSE,  /* a request, as CANCEL is */
-    OBS_RESUME, /* go on: after a pause, after a failure that is held, to end the debugging */
-    OBS_HUNG    /* --hang-timeout has passed; text says what was seen */
+    OBS_PAUSE,        /* a request, as CANCEL is */
+    OBS_RESUME,       /* continue a paused, held or debugged job */
+    OBS_HUNG,         /* --hang-timeout has passed; text describes the hang */
+    OBS_BLAMED,       /* why mpirun ends its ranks: launch, blame and its fields */
+    OBS_MPIRUN_ENDED, /* the mpirun of a launch */
+    OBS_GONE,         /* a replica disappeared; exit statuses of its processes are unknown */
+    OBS_WAITING,      /* what a replica or the job (WAITING_JOB) waits for; no text: no longer */
+    OBS_UNKNOWN,      /* a replica is out of sight: its state is unknown */
+    OBS_ADMITTED      /* the job may start */
 };
 
 struct observation {
     enum obs_kind kind;
     ns_t at;
-    uint32_t attempt;               /* the one it is about; 0: the present one */
-    uint32_t instance;              /* of the process, from 1; 0: the present one */
+    uint32_t attempt;               /* 0: the current one */
+    uint32_t instance;              /* of the process, from 1; 0: the current one */
     uint32_t process;               /* STARTED, SPAWN_FAILED, EXITED */
     uint32_t replica, launch, rank; /* RANK_*, OPENED (replica); launch counts from 1 */
     uint32_t size;                  /* RANK_STARTED */
@@ -237,14 +330,19 @@ struct observation {
     const char *log;
     struct ending end; /* SPAWN_FAILED (exec_errno), EXITED, RANK_EXITED */
     int signal;        /* CANCEL */
-    const char *text;  /* HUNG */
+    bool asked;        /* CANCEL: by `muster cancel`, not by a signal */
+    bool silent;       /* LOST: alive but not responding */
+    const char *text;  /* HUNG, WAITING */
+    enum blame_kind blame;
+    int64_t needs, free; /* WAITING, as in struct wait_reason */
+    uint32_t ahead;
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 enum event_type {
     EVENT_CREATED,
-    EVENT_OPEN, /* decision: make this replica, without a command */
+    EVENT_OPEN, /* decision: create this replica, without a command */
     EVENT_OPENED,
     EVENT_START, /* decision: start this process */
     EVENT_STARTED,
@@ -254,17 +352,24 @@ enum event_type {
     EVENT_RANK_EXITED,
     EVENT_CANCEL,
     EVENT_LOST,
-    EVENT_STOP,    /* decision: SIGTERM to all that lives */
-    EVENT_KILL,    /* decision: SIGKILL to all that lives */
-    EVENT_ENDED,   /* decision: nothing is left to do; release what the engine holds */
-    EVENT_RESTART, /* decision: start this process again */
-    EVENT_ATTEMPT, /* decision: the attempt is over, the next one begins: clear away what is left */
+    EVENT_STOP,    /* decision: SIGTERM to all processes */
+    EVENT_KILL,    /* decision: SIGKILL to all processes */
+    EVENT_ENDED,   /* decision: the job is over; release the engine */
+    EVENT_RESTART, /* decision: restart this process */
+    EVENT_ATTEMPT, /* decision: clear the attempt and start the next */
     EVENT_PAUSE,
-    EVENT_PAUSED, /* decision: the attempt is over, nothing is to run: clear away what is left */
+    EVENT_PAUSED, /* decision: clear the attempt and start nothing */
     EVENT_RESUME,
     EVENT_HUNG,
-    EVENT_HELD, /* decision: the attempt is over, keep its replicas as hosts */
-    EVENT_LAST = EVENT_HELD
+    EVENT_HELD,      /* decision: the attempt is over; keep its replicas */
+    EVENT_KILL_ROLE, /* decision: SIGKILL to this role; its grace period has passed */
+    EVENT_BLAMED,
+    EVENT_WAITING,
+    EVENT_UNKNOWN,
+    EVENT_SEEN, /* a replica is back in sight, without other news */
+    EVENT_ADMITTED,
+    EVENT_MPIRUN_ENDED,
+    EVENT_LAST = EVENT_MPIRUN_ENDED
 };
 const char *event_type_name(enum event_type t);
 
@@ -273,18 +378,26 @@ struct event {
     ns_t at;
     uint32_t process;
     uint32_t replica, launch, rank, size;
+    uint32_t role; /* KILL_ROLE */
     bool forwarded;
     const char *log;
     struct ending end;
     int signal;
-    const char *text;
+    bool asked;       /* CANCEL */
+    bool silent;      /* LOST */
+    const char *text; /* HUNG, WAITING; CREATED from a journal: mark of its record, or NULL */
     enum stop_reason stop;
     int32_t stop_replica;
     uint32_t attempt; /* ATTEMPT: the number of the new one */
-    ns_t begin_at;    /* ATTEMPT: nothing of it starts before */
-    bool counted;     /* ATTEMPT: it uses up the budget */
-    bool retry;       /* ATTEMPT: it follows a failure, not a pause or the debugging */
-    uint32_t random;  /* CREATED: any number; waiting times are spread by it */
+    ns_t begin_at;    /* ATTEMPT: earliest start; a restarted process: time of the restart */
+    enum blame_kind blame;
+    int64_t needs, free; /* WAITING */
+    uint32_t ahead;
+    bool again;         /* EXITED, START_FAILED: restarted by its role's policy, at begin_at */
+    bool counted;       /* the restart or ATTEMPT counts against the limit */
+    bool retry;         /* ATTEMPT: it follows a failure, not a pause or debug mode */
+    uint32_t random;    /* CREATED: a random number that spreads delays */
+    struct cause cause; /* ENDED, ATTEMPT, PAUSED: what ended the attempt */
 };
 
 struct events { /* a batch; logs and texts point to memory that lives until the batch is applied */
@@ -296,11 +409,15 @@ void events_release(struct events *es);
 
 /* --- the core --------------------------------------------------------------------------------- */
 
-/* A job that nothing has happened to. plan must outlive it. */
+/* A new job without events. plan must outlive it. */
 struct job *job_new(const struct plan *plan, const struct job_rules *rules);
 void job_free(struct job *job);
 
-/* Adds the events that follow from o; none if it tells nothing new or nonsense (unknown ids). */
+/* A job that Muster refused or failed to start: no process was started. Not an event: such a job
+ * has no journal. */
+struct job *job_refused(const struct plan *plan, enum cause_kind kind, const char *why, ns_t at);
+
+/* Adds the events that follow from o; none if o is not new or invalid (unknown ids). */
 void job_observe(const struct job *job, const struct observation *o, struct events *out);
 
 void job_apply(struct job *job, const struct event *e);
@@ -308,12 +425,20 @@ void job_apply(struct job *job, const struct event *e);
 /* Adds the events that are due at now. */
 void job_decide(const struct job *job, ns_t now, struct events *out);
 
-/* When job_decide() should be asked again although nothing happens; 0 = no need. */
+/* When to call job_decide() again if nothing happens; 0 = no need. */
 ns_t job_wake(const struct job *job);
 
-/* Output was written. Kept beside the events because it would flood a journal and only ever
- * postpones a time-out. */
+/* Output was written. Not an event, because it would flood the journal and only postpones a
+ * timeout. */
 void job_activity(struct job *job, ns_t at);
+
+/* --- time to end (grace.c) -------------------------------------------------------------------- */
+
+/* Time between SIGTERM and SIGKILL, of a role and the maximum of all roles. */
+int64_t job_grace_ms(const struct job *job, size_t role);
+int64_t job_longest_grace_ms(const struct job *job);
+/* When to kill a role before the others while the job is stopped; 0 = not, or already done. */
+ns_t job_role_kill_at(const struct job *job, size_t role);
 
 /* --- what follows a failure (retry.c) --------------------------------------------------------- */
 
@@ -322,31 +447,31 @@ enum failure_class failure_class(const struct ending *e);
 
 struct retry {
     bool again;
-    bool counted; /* it uses up the budget */
+    bool counted; /* counts against the limit */
     int64_t delay_ms;
 };
-/* What is to follow the present attempt, given that all of it has ended. */
+/* What follows the current attempt, after all its processes have ended. */
 struct retry job_retry(const struct job *job);
-/* The ending that OpenPAI judges an attempt by: that of the task that made the count full, else that
- * of the first failure. NULL: no process or rank is to blame. */
+/* The ending by which OpenPAI classifies an attempt: of the task that reached the completion count,
+ * else of the first failure. NULL: no process or rank failed. */
 const struct ending *job_judged_by(const struct job *job);
-/* What is to follow the end of this process, if it has ended by itself. */
-struct retry job_restart(const struct job *job, uint32_t process);
-/* Would this process, which has ended, have been started again, had it not been so often enough? */
+/* What follows if this process ends like this now, without being stopped. */
+struct retry job_restart(const struct job *job, uint32_t process, const struct ending *end);
+/* Has this process, which has ended, used up its restarts? */
 bool job_restarts_spent(const struct job *job, uint32_t process);
 
-/* When the job's deadline is; 0 = it has none, or has not begun. */
+/* The deadline of the job; 0 = none, or not started. */
 ns_t job_deadline(const struct job *job);
 
 /* --- reading it ------------------------------------------------------------------------------- */
 
-/* The last mpirun of the present instance of the launcher, or NULL. */
+/* The last mpirun of the current instance of the launcher, or NULL. */
 static inline const struct launch *job_last_launch(const struct job *job)
 {
     return job->n_launches > job->launch_base ? &job->launches[job->n_launches - 1] : NULL;
 }
 
-/* The present start of a process. */
+/* The current start of a process. */
 static inline struct start job_start(const struct job *job, uint32_t process)
 {
     return (struct start){.attempt = job->attempt,
@@ -355,39 +480,50 @@ static inline struct start job_start(const struct job *job, uint32_t process)
                           .debug = job->debugging};
 }
 
-/* Is it a host that only waits, in its present start? */
+/* Does its current start only make it a waiting host? */
 static inline bool job_waits(const struct job *job, uint32_t process)
 {
     return process_waits(&job->plan->processes[process], job_start(job, process));
 }
 
-/* Is there something that OBS_RESUME would end? */
+/* Does OBS_RESUME have an effect? */
 bool job_resumable(const struct job *job);
 
 /* "debugging", or the name of the phase. */
 const char *job_state_name(const struct job *job);
 
+/* What the replica (or WAITING_JOB) waits for; NULL: nothing known. */
+const struct wait_reason *job_waiting(const struct job *job, uint32_t replica);
+/* The first reason: of the job, else of its first waiting replica. */
+const struct wait_reason *job_first_waiting(const struct job *job);
+struct strbuf;
+void waiting_text(const struct wait_reason *w, struct strbuf *out); /* "needs 4 GPUs, 2 free" */
+
 bool ending_ok(const struct ending *e); /* exit code 0 */
 bool ending_is_ours(
-    const struct ending *e); /* Muster could not prepare it; no command is to blame */
-int ending_exit_code(const struct ending *e); /* as a shell would give it; 127/126 for exec */
+    const struct ending *e); /* Muster failed to prepare it; not a failure of the command */
+int ending_exit_code(const struct ending *e); /* as in a shell; 127/126 for exec */
 
-/* What ended the job, or will, by the counts of its roles (completion.c). */
+/* What ended or will end the job, by the completion counts of its roles (completion.c). */
 struct trigger {
     enum outcome outcome; /* OUTCOME_NONE, OUTCOME_FAILED or OUTCOME_SUCCEEDED */
-    int32_t replica;      /* the one that made the count full, -1 = none */
-    int32_t unprepared;   /* its process that Muster could not prepare, if that was it; else -1 */
-    uint32_t count;       /* so many of its role had ended that way */
+    int32_t replica;      /* the one that reached the count, -1 = none */
+    int32_t unprepared;   /* its process that Muster failed to prepare; else -1 */
+    uint32_t count;       /* number of replicas of its role that ended this way */
     ns_t at;
 };
 struct trigger job_trigger(const struct job *job);
 
-/* The first failure as things stand (cause.c); also before the job has ended. CAUSE_NONE where the
- * job's own rule tolerates what failed. */
+/* The first failure so far (cause.c), also before the job has ended. CAUSE_NONE if the completion
+ * policy tolerates the failure. */
 struct cause job_cause(const struct job *job);
-/* The same, tolerated or not: CAUSE_NONE if every process that has ended did so with 0. */
+/* The same, tolerated or not: CAUSE_NONE if every process that has ended exited with status 0. */
 struct cause job_first_failure(const struct job *job);
-/* The replica because of which the others were stopped, -1 = none. */
+/* Of the last mpirun: the number of ranks left running when its launcher ended; the number that had
+ * not ended by themselves, including these. */
+uint32_t job_ranks_left(const struct job *job);
+uint32_t job_ranks_unfinished(const struct job *job);
+/* The replica that caused the others to be stopped, -1 = none. */
 int32_t job_stopped_by(const struct job *job);
 
 /* Outcome of a process, a rank or a whole replica, given the cause. */
@@ -402,6 +538,8 @@ struct replica_view {
     ns_t started, ended;
     int64_t max_rss; /* -1 = unknown */
     uint32_t restarts;
+    uint32_t running; /* number of running processes; above 0 the replica has not ended */
+    ns_t unseen;      /* out of sight since; 0: in sight */
 };
 struct replica_view job_replica(const struct job *job, uint32_t replica);
 

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "job/mask.h"
 
-/* --- what is looked for ------------------------------------------------------------------------ */
+/* --- what is looked for ------------------------------------------------------------------------
+ */
 
 static void add_value(struct strvec *values, const char *value)
 {
@@ -28,12 +29,13 @@ static void collect(const struct plan *plan, struct strvec *values)
 {
     for (const char *const *v = plan->spec->secret_texts; v && *v; v++)
         add_value(values, *v);
-    for (size_t i = 0; i < plan->facts->n_secrets; i++)
-        if (plan->facts->secrets[i].source == ENV_SECRET)
-            add_value(values, plan->facts->secrets[i].value);
+    for (size_t i = 0; i < plan->facts->given.n_secrets; i++)
+        if (plan->facts->given.secrets[i].source == ENV_SECRET)
+            add_value(values, plan->facts->given.secrets[i].value);
 }
 
-/* --- where it is ------------------------------------------------------------------------------- */
+/* --- where it is -------------------------------------------------------------------------------
+ */
 
 static bool in_word(const char *text, size_t n, size_t at)
 {
@@ -90,7 +92,8 @@ static void mask(const struct strvec *values, const char *text, size_t shortest,
     replace(text, n, hidden, out);
 }
 
-/* --- the two kinds of text --------------------------------------------------------------------- */
+/* --- the two kinds of text ---------------------------------------------------------------------
+ */
 
 void mask_sentence(const struct plan *plan, struct strbuf *text)
 {

@@ -1,7 +1,8 @@
 /* missing.c - a program that was not there: which one, and where it was looked for.
  *
- * Whoever could not execute it says so in words of its own: Muster, a shell, env, Open MPI's mpirun,
- * Hydra's proxy. What none of them says is which directory, and which PATH; the plan knows both.
+ * Whoever could not execute it says so in words of its own: Muster, a shell, env, Open MPI's
+ * mpirun, Hydra's proxy. What none of them says is which directory, and which PATH; the plan knows
+ * both.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "job/verdict.h"
 
 /* Is it what the ranks run that was missed, rather than what the process itself was to execute? */
-struct missing {
+struct missed {
     const char *program;
     bool of_ranks;
 };
@@ -51,20 +52,20 @@ static const char *mpirun_missed(struct arena *a, const char *line)
     return NULL;
 }
 
-static struct missing find_missing(struct arena *a, const struct job *job, const char *const *tail)
+static struct missed find_missing(struct arena *a, const struct job *job, const char *const *tail)
 {
     const struct cause *c = &job->cause;
-    struct missing m = {0};
+    struct missed m = {0};
 
     if (c->kind == CAUSE_EXEC && c->end.exec_errno == -ENOENT && !ending_is_ours(&c->end))
-        return (struct missing){verdict_program(job, c),
-                                c->process < 0 || !job->procs[c->process].end.exec_errno};
+        return (struct missed){verdict_program(job, c),
+                               c->process < 0 || !job->procs[c->process].end.exec_errno};
     for (; c->kind == CAUSE_EXIT && tail && *tail; tail++) {
         const char *of_rank = mpirun_missed(a, *tail);
         const char *own = c->end.code == 127 ? shell_missed(a, *tail) : NULL;
 
         if (of_rank || own)
-            m = (struct missing){of_rank ? of_rank : own, of_rank != NULL};
+            m = (struct missed){of_rank ? of_rank : own, of_rank != NULL};
     }
     return m;
 }
@@ -89,20 +90,38 @@ static const char *path_of(struct arena *a, const struct job *job, const struct 
     return "";
 }
 
+/* What was known before anything was started, where more than a place is to be told. */
+static const struct missing *find_known(const struct job *job)
+{
+    const struct cause *c = &job->cause;
+    const struct missing *m =
+        c->kind == CAUSE_EXEC && c->process >= 0 && !job->procs[c->process].started
+            ? plan_missing(job->plan, &job->plan->processes[c->process])
+            : NULL;
+
+    return m && (m->by || *m->name == '/') ? m : NULL;
+}
+
 bool hint_missing(const struct job *job, const char *const *tail, struct strbuf *out)
 {
     auto_arena struct arena *a = arena_new();
-    struct missing m = *job->cause.end.init ? (struct missing){0} : find_missing(a, job, tail);
+    struct missed m = *job->cause.end.init ? (struct missed){0} : find_missing(a, job, tail);
     const struct replica *rp = place_of(job, m.of_ranks);
+    const struct missing *known = find_known(job);
     const char *where;
 
+    if (known) {
+        strbuf_addstr(out, missing_text(a, job->plan, known));
+        mask_sentence(job->plan, out);
+        return true;
+    }
     if (!m.program || !*m.program || *m.program == '/')
         return false;
     where = strchr(m.program, '/') ? plan_workdir(a, job->plan, rp) : path_of(a, job, rp);
     if (!*where)
         return false;
     strbuf_add_escaped(out, m.program, strlen(m.program));
-    strbuf_addstr(out, strchr(m.program, '/') ? " was looked for in " : " is nowhere in PATH, ");
+    strbuf_addstr(out, strchr(m.program, '/') ? " was searched for in " : " not found in PATH, ");
     strbuf_add_escaped(out, where, strlen(where));
     mask_sentence(job->plan, out);
     return true;

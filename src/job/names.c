@@ -27,6 +27,21 @@ const char *cause_kind_name(enum cause_kind k)
         [CAUSE_HANG] = "hang",
         [CAUSE_CANCELLED] = "cancelled",
         [CAUSE_LOST] = "lost",
+        [CAUSE_GONE] = "gone",
+        [CAUSE_PORT] = "port",
+        [CAUSE_SECRET] = "secret",
+        [CAUSE_IMAGE] = "image",
+        [CAUSE_UNSCHEDULABLE] = "unschedulable",
+    };
+    return names[k];
+}
+
+const char *blame_kind_name(enum blame_kind k)
+{
+    static const char *const names[] = {
+        [BLAME_NONE] = "none",       [BLAME_ABORT] = "abort", [BLAME_EARLY] = "early",
+        [BLAME_DAEMON] = "daemon",   [BLAME_AGENT] = "agent", [BLAME_SIGNAL] = "signal",
+        [BLAME_TIMEOUT] = "timeout",
     };
     return names[k];
 }
@@ -72,6 +87,13 @@ const char *event_type_name(enum event_type t)
         [EVENT_PAUSED] = "paused",
         [EVENT_RESUME] = "resume",
         [EVENT_HELD] = "held",
+        [EVENT_KILL_ROLE] = "kill-role",
+        [EVENT_BLAMED] = "blamed",
+        [EVENT_WAITING] = "waiting",
+        [EVENT_UNKNOWN] = "unknown",
+        [EVENT_SEEN] = "seen",
+        [EVENT_ADMITTED] = "admitted",
+        [EVENT_MPIRUN_ENDED] = "mpirun-ended",
     };
     return names[t];
 }

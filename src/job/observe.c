@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "job/job.h"
+#include "job/sight.h"
 
 void events_add(struct events *es, const struct event *e)
 {
@@ -29,6 +30,9 @@ static bool proc_is_new(const struct job *job, const struct observation *o)
     enum proc_state s = job->procs[o->process].state;
     if (o->kind == OBS_STARTED)
         return s == PROC_STARTING;
+    /* what cannot be executed may be known before anything starts */
+    if (o->kind == OBS_SPAWN_FAILED && s == PROC_PENDING && !job->begun)
+        return job->phase == JOB_PENDING && job->attempt == 1 && !job->pause_wanted;
     /* a replica of a gang may fail to come up before any of its processes was started */
     if (o->kind == OBS_SPAWN_FAILED && s == PROC_PENDING && job->gated)
         return job->gates[job->plan->processes[o->process].replica] == GATE_ASKED;
@@ -59,8 +63,8 @@ static bool is_private(const struct job *job)
            (job->debugging && (launcher < 0 || job_waits(job, (uint32_t)launcher)));
 }
 
-/* A rank may live several times, and a late word of an earlier life must not touch a later one: times
- * tell them apart. */
+/* A rank may live several times, and a late word of an earlier life must not touch a later one:
+ * times tell them apart. */
 static bool rank_is_new(const struct job *job, const struct observation *o)
 {
     const struct rank *r = rank_find(job, o);
@@ -77,6 +81,22 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
     return !r || r->state == PROC_PENDING || (r->state == PROC_ENDED && o->at > r->end.at);
 }
 
+/* Only the earliest of a launch is kept. */
+static bool blame_is_new(const struct job *job, const struct observation *o)
+{
+    if (o->launch == 0 || o->launch > job->n_launches || o->blame == BLAME_NONE ||
+        o->blame > BLAME_LAST || o->replica >= job->plan->n_replicas || is_private(job) ||
+        job->phase == JOB_ENDED)
+        return false;
+    const struct launch *l = &job->launches[o->launch - 1];
+    if (o->rank >= l->size || l->blame.kind == BLAME_NONE || o->at < l->blame.at)
+        return o->rank < l->size;
+    /* How a daemon ended may be known later than that it did; an MPI_Abort and mpirun's time limit
+     * only from logs. */
+    return (o->at == l->blame.at && o->end.known && !l->blame.end.known) ||
+           ((o->blame == BLAME_ABORT || o->blame == BLAME_TIMEOUT) && l->blame.kind != o->blame);
+}
+
 bool job_resumable(const struct job *job)
 {
     if (job->phase == JOB_ENDED || job->cancel_signal)
@@ -85,6 +105,29 @@ bool job_resumable(const struct job *job)
         return !job->hold_over;
     return job->pause_wanted ||
            (job->debugging && !job->debug_over && job->begun && job->stop == STOP_NONE);
+}
+
+/* What its role's rule makes of the end is decided now and kept with it. */
+static void add_restart(const struct job *job, struct event *ev)
+{
+    struct retry again = job_restart(job, ev->process, &ev->end);
+
+    ev->again = again.again;
+    ev->counted = again.counted;
+    ev->begin_at = again.again ? ev->at + again.delay_ms * NS_PER_MS : 0;
+}
+
+/* Everything of it that lived has ended, nobody knows how. */
+static void observe_gone(const struct job *job, const struct observation *o, struct events *out)
+{
+    struct observation end = {.kind = OBS_EXITED, .at = o->at, .end = ENDING_UNKNOWN};
+    const struct replica *r =
+        o->replica < job->plan->n_replicas ? &job->plan->replicas[o->replica] : NULL;
+
+    for (uint32_t i = 0; r && i < r->n_processes; i++) {
+        end.process = r->first_process + i;
+        job_observe(job, &end, out);
+    }
 }
 
 void job_observe(const struct job *job, const struct observation *o, struct events *out)
@@ -101,12 +144,29 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         [OBS_HUNG] = EVENT_HUNG,
         [OBS_PAUSE] = EVENT_PAUSE,
         [OBS_RESUME] = EVENT_RESUME,
+        [OBS_BLAMED] = EVENT_BLAMED,
+        [OBS_MPIRUN_ENDED] = EVENT_MPIRUN_ENDED,
+        [OBS_WAITING] = EVENT_WAITING,
+        [OBS_UNKNOWN] = EVENT_UNKNOWN,
+        [OBS_ADMITTED] = EVENT_ADMITTED,
     };
     bool fresh = false;
 
     if (o->attempt && o->attempt != job->attempt)
         return; /* of an attempt that is over */
     switch (o->kind) {
+    case OBS_GONE:
+        observe_gone(job, o, out);
+        return;
+    case OBS_WAITING:
+        fresh = sight_waiting_is_new(job, o);
+        break;
+    case OBS_UNKNOWN:
+        fresh = sight_loss_is_new(job, o);
+        break;
+    case OBS_ADMITTED:
+        fresh = !job->admitted && job->phase != JOB_ENDED;
+        break;
     case OBS_OPENED:
         fresh = opening_is_new(job, o);
         break;
@@ -133,24 +193,42 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         fresh = job->phase != JOB_ENDED && job->phase != JOB_HELD && !job->pause_wanted &&
                 !job->cancel_signal;
         break;
+    case OBS_BLAMED:
+        fresh = blame_is_new(job, o);
+        break;
+    case OBS_MPIRUN_ENDED:
+        fresh = o->launch > 0 && o->launch <= job->n_launches &&
+                job->launches[o->launch - 1].over == 0 && job->phase != JOB_ENDED;
+        break;
     case OBS_RESUME:
         fresh = job_resumable(job);
         break;
     }
-    if (!fresh)
+    if (!fresh) {
+        sight_regain(job, o, out);
         return;
-    events_add(out, &(struct event){
-                        .type = types[o->kind],
-                        .at = o->at,
-                        .process = o->process,
-                        .replica = o->replica,
-                        .launch = o->launch,
-                        .rank = o->rank,
-                        .size = o->size,
-                        .forwarded = o->forwarded,
-                        .log = o->log,
-                        .end = o->end,
-                        .signal = o->signal,
-                        .text = o->text,
-                    });
+    }
+    struct event ev = {
+        .type = types[o->kind],
+        .at = o->at,
+        .process = o->process,
+        .replica = o->replica,
+        .launch = o->launch,
+        .rank = o->rank,
+        .size = o->size,
+        .forwarded = o->forwarded,
+        .log = o->log,
+        .end = o->end,
+        .signal = o->signal,
+        .asked = o->asked,
+        .silent = o->silent,
+        .text = o->text,
+        .blame = o->blame,
+        .needs = o->needs,
+        .free = o->free,
+        .ahead = o->ahead,
+    };
+    if (o->kind == OBS_EXITED || o->kind == OBS_SPAWN_FAILED)
+        add_restart(job, &ev);
+    events_add(out, &ev);
 }

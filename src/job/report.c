@@ -1,10 +1,11 @@
 /* report.c - the report: one JSON document that says everything about a run.
  *
- * The keys and their order are CONTRACTS §4; `status` is the dialect's own vocabulary.
+ * The keys and their order are CONTRACTS §4; `status` is in the words of the job's platform.
  */
 #include <string.h>
 
 #include "base/signame.h"
+#include "job/early.h"
 #include "job/hint.h"
 #include "job/report.h"
 #include "job/status.h"
@@ -46,7 +47,9 @@ static void kv_outcome(const struct job *job, struct json *j, enum outcome o)
 
 static void cause(const struct job *job, const struct report_context *ctx, struct json *j)
 {
-    const struct cause *c = &job->cause;
+    /* one that is held has failed, but not ended: its cause is not stored yet */
+    const struct cause held = job->phase == JOB_HELD ? job_cause(job) : (struct cause){0};
+    const struct cause *c = job->phase == JOB_HELD ? &held : &job->cause;
     const struct replica *r = c->replica >= 0 ? &job->plan->replicas[c->replica] : NULL;
     auto_strbuf struct strbuf message = STRBUF_INIT;
 
@@ -62,9 +65,7 @@ static void cause(const struct job *job, const struct report_context *ctx, struc
     kv_number(j, "rank", c->rank);
     json_kv_str(j, "kind", cause_kind_name(c->kind));
     json_kv_int(j, "exit_code", c->exit_code);
-    int sig = c->kind == CAUSE_CANCELLED                 ? job->cancel_signal
-              : c->kind == CAUSE_SIGNAL && !c->end.known ? 9
-                                                         : c->end.signal;
+    int sig = c->kind == CAUSE_CANCELLED ? job->cancel_signal : c->end.signal;
     json_kv_str(j, "signal", sig ? signal_name(sig) : NULL);
     kv_time(j, "at", c->end.at);
     json_kv_str(j, "message", message.buf);
@@ -120,6 +121,17 @@ static void replica_logs(const struct job *job, const struct replica *r, struct 
     json_end(j);
 }
 
+/* Only there if it waits. */
+static void kv_waiting(struct json *j, const struct wait_reason *w)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (!w)
+        return;
+    waiting_text(w, &text);
+    json_kv_str(j, "waiting", text.buf);
+}
+
 static void replicas(const struct job *job, struct json *j)
 {
     int32_t by = job_stopped_by(job);
@@ -142,6 +154,9 @@ static void replicas(const struct job *job, struct json *j)
         kv_time(j, "ended", v.ended);
         replica_logs(job, r, j);
         kv_number(j, "max_rss", v.max_rss);
+        if (v.unseen && job->phase != JOB_ENDED)
+            kv_time(j, "unseen_since", v.unseen);
+        kv_waiting(j, job->phase != JOB_ENDED ? job_waiting(job, i) : NULL);
         json_end(j);
     }
     json_end(j);
@@ -184,29 +199,21 @@ static void ranks(const struct job *job, struct json *j)
 
 static void status(const struct job *job, struct json *j)
 {
-    static const struct {
-        const char *dialect;
-        void (*write)(const struct job *, struct json *);
-    } views[] = {
-        {"t9k-mpi", status_t9k},
-        {"openpai-v1", status_openpai},
-        {"openpai-v2", status_openpai},
-        {"azureml-preview", status_azureml},
-        {"azureml", status_azureml},
-        {"kubeflow-mpi-v1alpha1", status_kubeflow_v1alpha1},
-        {"kubeflow-mpi-v1alpha2", status_kubeflow},
-        {"kubeflow-mpi-v1", status_kubeflow},
-        {"kubeflow-mpi-v2beta1", status_kubeflow},
-        {"kubeflow-pytorch", status_kubeflow},
-        {"kubeflow-tf", status_kubeflow},
+    static void (*const views[PLATFORM_KINDS])(const struct job *, struct json *) = {
+        [PLATFORM_MUSTER] = status_muster,
+        [PLATFORM_T9K] = status_t9k,
+        [PLATFORM_OPENPAI] = status_openpai,
+        [PLATFORM_AZUREML] = status_azureml,
+        [PLATFORM_AZUREML_PREVIEW] = status_azureml,
+        [PLATFORM_MPIJOB_V1ALPHA1] = status_kubeflow_v1alpha1,
+        [PLATFORM_MPIJOB_V1ALPHA2] = status_kubeflow,
+        [PLATFORM_MPIJOB_V1] = status_kubeflow,
+        [PLATFORM_MPIJOB_V2BETA1] = status_kubeflow,
+        [PLATFORM_PYTORCHJOB] = status_kubeflow,
+        [PLATFORM_TFJOB] = status_kubeflow,
     };
 
-    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-        if (strcmp(job->plan->spec->dialect, views[i].dialect) == 0) {
-            views[i].write(job, j);
-            return;
-        }
-    status_muster(job, j);
+    views[job->plan->spec->platform.status](job, j);
 }
 
 static void attempt(const struct job *job, const struct report_context *ctx, struct json *j)
@@ -228,29 +235,94 @@ static void attempt(const struct job *job, const struct report_context *ctx, str
 /* An attempt that was over before anything of it began is none. */
 static void attempts(const struct job *job, const struct report_context *ctx, struct json *j)
 {
-    const struct report_context without_tail = {.engine = ctx->engine};
-
     json_array(j);
-    for (uint32_t i = 0; i < job->n_past; i++)
-        attempt(&job->past[i], &without_tail, j);
+    for (uint32_t i = 0; i < job->n_past; i++) {
+        const struct report_context past = {
+            .engine = ctx->engine, .log_tail = ctx->past_tails ? ctx->past_tails[i] : NULL};
+        attempt(&job->past[i], &past, j);
+    }
     if (job->begun || job->n_past == 0)
         attempt(job, ctx, j);
     json_end(j);
+}
+
+/* Only there if something is missing. */
+static void logs_incomplete(const struct report_context *ctx, struct json *j)
+{
+    if (ctx->n_gaps == 0)
+        return;
+    json_key(j, "logs_incomplete");
+    json_array(j);
+    for (size_t i = 0; i < ctx->n_gaps; i++) {
+        json_object(j);
+        json_kv_str(j, "log", ctx->gaps[i].log);
+        json_kv_int(j, "missing_bytes", ctx->gaps[i].bytes);
+        json_kv_str(j, "reason", strerror(ctx->gaps[i].error));
+        json_end(j);
+    }
+    json_end(j);
+}
+
+/* Who ended with 0 while the one that failed still needed it; only there if somebody did. */
+static void left_early(const struct job *job, const struct early *early, struct json *j)
+{
+    if (!early->found || !early->says)
+        return;
+    uint32_t replica = early_replica(job, early);
+    json_key(j, "left_early");
+    json_object(j);
+    json_kv_str(j, "replica", job->plan->replicas[replica].name);
+    kv_number(j, "rank", early_rank(job, early));
+    kv_time(j, "at", early_ending(job, early)->at);
+    json_kv_int(j, "more", early->n - 1);
+    json_end(j);
+}
+
+static void ended_sentence(const struct job *job, const struct early *early, struct strbuf *out)
+{
+    auto_strbuf struct strbuf before = STRBUF_INIT, says = STRBUF_INIT, aside = STRBUF_INIT;
+
+    early_before(job, early, &before);
+    early_says(early, &says);
+    verdict_sentence_after(job, before.buf, says.buf, out);
+    early_aside(job, early, &aside);
+    if (aside.len > 0)
+        strbuf_addf(out, "; %s", aside.buf);
+}
+
+/* What its journal knows of a job whose muster was killed. */
+static void killed_sentence(const struct job *job, struct strbuf *out)
+{
+    strbuf_addf(out,
+                "lost: the muster process was killed while %u of %u processes were running and "
+                "%u had ended",
+                job->n_running, job->plan->n_processes, job->n_ended);
+    if (job->n_starting > 0)
+        strbuf_addf(out, "; %u %s being started and may have run", job->n_starting,
+                    job->n_starting == 1 ? "was" : "were");
 }
 
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j)
 {
     const struct job_spec *spec = job->plan->spec;
     auto_strbuf struct strbuf sentence = STRBUF_INIT, hint = STRBUF_INIT;
+    const struct early early = early_find(job, ctx->log_tail, ctx->other);
 
     if (job->phase == JOB_ENDED)
-        verdict_sentence(job, &sentence);
+        ended_sentence(job, &early, &sentence);
     else if (job->phase == JOB_HELD)
         verdict_held(job, &sentence);
+    else if (ctx->killed)
+        killed_sentence(job, &sentence);
     else
-        strbuf_addf(&sentence, "%s: %u of %u processes run, %u have ended", job_state_name(job),
+        strbuf_addf(&sentence, "%s: %u of %u processes running, %u ended", job_state_name(job),
                     job->n_running, job->plan->n_processes, job->n_ended);
-    hint_for(job, ctx->log_tail, &hint);
+    if (job->phase != JOB_ENDED && job_first_waiting(job)) {
+        strbuf_addstr(&sentence, "; waiting: ");
+        waiting_text(job_first_waiting(job), &sentence);
+    }
+    if (!ctx->recorded)
+        hint_for(job, ctx->log_tail, &hint);
     if (hint.len > 0)
         strbuf_addf(&sentence, "; %s", hint.buf);
     if (ctx->other && *ctx->other)
@@ -262,11 +334,16 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     json_kv_str(j, "name", spec->name);
     json_kv_str(j, "dialect", spec->dialect);
     json_kv_str(j, "framework", framework_name(spec->framework));
-    json_kv_str(j, "run_id", job->plan->facts->run_id);
+    json_kv_str(j, "run_id", job->plan->facts->site.run_id);
     json_end(j);
     json_kv_str(j, "engine", ctx->engine);
-    json_kv_str(j, "isolation", job->plan->facts->isolation);
-    json_kv_str(j, "run_dir", job->plan->facts->run_dir);
+    json_kv_str(j, "isolation", job->plan->facts->site.isolation);
+    json_kv_str(j, "run_dir", plan_records(job->plan));
+    json_key(j, "outputs");
+    json_array(j);
+    for (const char *const *path = ctx->outputs; path && *path; path++)
+        json_str(j, *path);
+    json_end(j);
     kv_outcome(job, j, job->outcome);
     kv_number(j, "exit_code", job->phase == JOB_ENDED ? job->exit_code : -1);
     json_kv_str(j, "verdict", sentence.buf);
@@ -276,5 +353,8 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     status(job, j);
     json_key(j, "attempts");
     attempts(job, ctx, j);
+    kv_waiting(j, job->phase != JOB_ENDED ? job_first_waiting(job) : NULL);
+    left_early(job, &early, j);
+    logs_incomplete(ctx, j);
     json_end(j);
 }

@@ -6,11 +6,23 @@
 #include "doc/json.h"
 #include "job/job.h"
 
+/* A log that could not be written to its end. */
+struct log_gap {
+    char *log;
+    int error;     /* errno */
+    int64_t bytes; /* that are missing */
+};
+
 struct report_context {
     const char *engine;
-    const char *const
-        *log_tail;     /* last lines of the cause's log, secrets masked, NULL-terminated; or
-                                    NULL */
+    /* last lines of the cause's log, secrets masked, NULL-terminated; or NULL */
+    const char *const *log_tail;
+    const char *const *const *past_tails; /* the same of job->n_past earlier attempts; or NULL */
+    const struct log_gap *gaps;
+    size_t n_gaps;
+    const char *const *outputs; /* paths of what the job left, NULL-terminated; or NULL */
+    bool recorded;     /* the plan is a record's: it has nothing that a hint could be made of */
+    bool killed;       /* its muster was killed: of a job that has not ended this is all there is */
     const char *other; /* what another process says of why it failed; or NULL, or "" */
 };
 

@@ -1,14 +1,15 @@
-/* retry.c - what follows a failure: another attempt of the job, a restart of one process, or nothing.
+/* retry.c - what follows a failure: another attempt of the job, a restart of one process, or
+ * nothing.
  *
  * Three rules meet here. OpenPAI retries by the class of the failure first and by a number second,
- * for the whole job or, where its tasks are no gang, for a task. Kubernetes' restart policies start a
- * process again in its place. And what nobody retries: what somebody asked for (cancel, deadline), and
- * what is not known to have failed (lost).
+ * for the whole job or, where its tasks are no gang, for a task. Kubernetes' restart policies start
+ * a process again in its place. And what nobody retries: what somebody asked for (cancel,
+ * deadline), and what is not known to have failed (lost).
  *
  * OpenPAI retries failures of its own making without counting them, for ever. Here a failure counts
- * after FREE_RETRIES of them in a row because of the same replica: nothing but the job itself is left
- * to be their reason. Kubeflow's operators, given no backoffLimit, start a process again for ever as
- * well; here that ends after LIMIT_RESTARTS.
+ * after FREE_RETRIES of them in a row because of the same replica: nothing but the job itself is
+ * left to be their reason. Kubeflow's operators, given no backoffLimit, start a process again for
+ * ever as well; here that ends after LIMIT_RESTARTS.
  *
  * Nothing here is random: where OpenPAI rolls dice, the job's own number and the number of the try
  * are mixed.
@@ -24,7 +25,8 @@
 #define BACKOFF_MAX_S 300
 #define RETRY_MAX_S 60
 
-/* --- OpenPAI's order --------------------------------------------------------------------------- */
+/* --- OpenPAI's order ---------------------------------------------------------------------------
+ */
 
 struct tries { /* what was spent so far, and on what the dice depend */
     uint32_t total, counted, free_run;
@@ -66,7 +68,8 @@ static struct retry by_policy(struct retry_policy policy, const struct tries *t,
     return none;
 }
 
-/* --- the whole job ----------------------------------------------------------------------------- */
+/* --- the whole job -----------------------------------------------------------------------------
+ */
 
 const struct ending *job_judged_by(const struct job *job)
 {
@@ -86,16 +89,16 @@ const struct ending *job_judged_by(const struct job *job)
     return c.rank >= 0 ? &job->launches[c.launch].ranks[c.rank].end : NULL;
 }
 
-/* OpenPAI tries a gang that did not come together (251) again later, because other jobs may hold what it
- * needs. Here that is nobody's fault but this machine's. */
+/* OpenPAI tries a gang that did not come together (251) again later, because other jobs may hold
+ * what it needs. Here that is nobody's fault but this machine's. */
 static bool is_final(enum cause_kind kind)
 {
     return kind == CAUSE_CANCELLED || kind == CAUSE_LOST || kind == CAUSE_DEADLINE ||
            kind == CAUSE_HANG || kind == CAUSE_NOT_READY;
 }
 
-/* The first ones at once, as on a cluster. A job that is tried again and again has to leave its machine
- * some time between: 1, 2, 4 … 60 s. */
+/* The first ones at once, as on a cluster. A job that is tried again and again has to leave its
+ * machine some time between: 1, 2, 4 … 60 s. */
 static int64_t retry_delay_ms(uint32_t retries)
 {
     int64_t s = 1;
@@ -129,7 +132,8 @@ struct retry job_retry(const struct job *job)
     return r;
 }
 
-/* --- one process ------------------------------------------------------------------------------- */
+/* --- one process -------------------------------------------------------------------------------
+ */
 
 /* The first at once, then after 10, 20, 40 … 300 s. */
 static int64_t restart_delay_ms(uint32_t restarts)
@@ -150,8 +154,8 @@ static bool success_decides(const struct replica *r)
 }
 
 /* A container that is always started again never succeeds, and on a cluster only somebody else's
- * success ends such a job. Here a success counts where the job waits for it, or where no number says
- * how often it is to be repeated. */
+ * success ends such a job. Here a success counts where the job waits for it, or where no number
+ * says how often it is to be repeated. */
 static bool repeats_success(const struct job *job, const struct replica *r)
 {
     return (job->plan->spec->has_restart_budget || r->role->restart_limit > 0) &&
@@ -166,14 +170,14 @@ static bool restart_wanted(const struct job *job, const struct replica *r, const
     case RESTART_ALWAYS:
         return !ending_ok(e) || repeats_success(job, r);
     case RESTART_EXIT_CODE:
-        return ending_exit_code(e) >= 128;
+        return !e->known || ending_exit_code(e) >= 128; /* a pod that is gone is made again */
     default:
         return false;
     }
 }
 
-/* The job's budget pays for the restarts of all processes together, whatever became of them; a number
- * of the role's own is for each of its processes. */
+/* The job's budget pays for the restarts of all processes together, whatever became of them; a
+ * number of the role's own is for each of its processes. */
 static bool restarts_left(const struct job *job, const struct role *role, const struct proc *p)
 {
     const struct job_spec *spec = job->plan->spec;
@@ -193,7 +197,7 @@ static bool is_hopeless(const struct ending *e)
     return e->exec_errno != 0;
 }
 
-struct retry job_restart(const struct job *job, uint32_t process)
+struct retry job_restart(const struct job *job, uint32_t process, const struct ending *end)
 {
     const struct proc *p = &job->procs[process];
     const struct replica *r = &job->plan->replicas[job->plan->processes[process].replica];
@@ -203,13 +207,13 @@ struct retry job_restart(const struct job *job, uint32_t process)
                       .free_run = p->restarts_free,
                       .random = job->random + ((uint64_t)process << 32)};
 
-    if (job->stop != STOP_NONE || job->cancel_signal || is_hopeless(&p->end) ||
+    if (job->stop != STOP_NONE || job->cancel_signal || is_hopeless(end) ||
         (job->debugging && job_waits(job, process)))
         return none;
     if (r->role->restart == RESTART_BY_CLASS)
         return by_policy((struct retry_policy){.by_class = true, .max = r->role->restart_limit}, &t,
-                         !ending_ok(&p->end), failure_class(&p->end));
-    if (!restart_wanted(job, r, &p->end) || !restarts_left(job, r->role, p))
+                         !ending_ok(end), failure_class(end));
+    if (!restart_wanted(job, r, end) || !restarts_left(job, r->role, p))
         return none;
     return (struct retry){
         .again = true, .counted = true, .delay_ms = restart_delay_ms(p->restarts)};

@@ -1,7 +1,7 @@
 /* status_azureml.c - a job as Azure ML shows it: one word, and the error if it failed.
  *
- * There is no queue, no image to build and no node to wait for, so that of Azure's words for the time
- * before only Starting is used.
+ * There is no queue, no image to build and no node to wait for, so that of Azure's words for the
+ * time before only Starting is used.
  */
 #include "job/status.h"
 #include "job/verdict.h"

@@ -1,7 +1,7 @@
 /* status_kubeflow.c - an MPIJob of kubeflow.org/v1alpha1 as its operator shows it.
  *
- * That operator knows the launcher's Job and how many workers are ready; when the launcher is done it
- * scales them down to none. A launcher that never came to be leaves launcherStatus unset.
+ * That operator knows the launcher's Job and how many workers are ready; when the launcher is done
+ * it scales them down to none. A launcher that never came to be leaves launcherStatus unset.
  */
 #include "job/status.h"
 

@@ -9,7 +9,8 @@
 /* One kind in one version, by how its operator talks. In a message: %n the job's name, %p
  * namespace/name, %r the role, %c how many of it. */
 struct kubeflow_kind {
-    const char *dialect, *name;
+    enum platform_kind platform;
+    const char *name;
     const char *decides; /* the role whose replicas the job's state follows */
     const char *created, *running, *restarting, *succeeded, *failed; /* restarting: or NULL */
 };

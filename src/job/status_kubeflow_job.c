@@ -1,4 +1,5 @@
-/* status_kubeflow_job.c - the status that Kubeflow's kinds share: conditions, counts per role, times.
+/* status_kubeflow_job.c - the status that Kubeflow's kinds share: conditions, counts per role,
+ * times.
  *
  * A count that is zero is not there, as the operators leave it out.
  */
@@ -11,8 +12,8 @@ struct counts {
     uint32_t active, succeeded, failed;
 };
 
-/* Of a job that has succeeded the training operator counts those that still ran as succeeded. Waiting
- * MPI workers are only ever active. */
+/* Of a job that has succeeded the training operator counts those that still ran as succeeded.
+ * Waiting MPI workers are only ever active. */
 static void count_replica(const struct kubeflow_story *t, uint32_t replica, struct counts *n)
 {
     const struct job *job = t->job;

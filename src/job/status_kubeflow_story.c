@@ -1,10 +1,11 @@
-/* status_kubeflow_story.c - a job of Kubeflow's kinds as the conditions that its operator would set.
+/* status_kubeflow_story.c - a job of Kubeflow's kinds as the conditions that its operator would
+ * set.
  *
- * Reasons and messages are those of the operators, letter by letter: kubeflow/mpi-operator's for MPIJob,
- * kubeflow/training-operator's for PyTorchJob and TFJob. The conditions are told as the story of the
- * job, one after the other.
- * Where an operator forgets something that it documents (a deadline of an MPIJob v1, restarts that are
- * not counted), the condition says what the document says.
+ * Reasons and messages are those of the operators, letter by letter: kubeflow/mpi-operator's for
+ * MPIJob, kubeflow/training-operator's for PyTorchJob and TFJob. The conditions are told as the
+ * story of the job, one after the other. Where an operator forgets something that it documents (a
+ * deadline of an MPIJob v1, restarts that are not counted), the condition says what the document
+ * says.
  *
  * A launcher's end is an MPIJob's end, whatever became of its ranks: that is in the verdict.
  */
@@ -20,22 +21,22 @@
             "MPIJob %p successfully completed.", "MPIJob %p has failed"                            \
     }
 
-/* Of several rows for one dialect the first whose deciding role the job has. */
+/* Of several rows for one platform the first whose deciding role the job has. */
 static const struct kubeflow_kind kinds[] = {
-    MPI_KIND("kubeflow-mpi-v1alpha2", "MPIJob %p is restarting."),
-    MPI_KIND("kubeflow-mpi-v1", "MPIJob %p is restarting."),
-    MPI_KIND("kubeflow-mpi-v2beta1", NULL),
-    {"kubeflow-pytorch", "PyTorchJob", "master", "PyTorchJob %n is created.",
+    MPI_KIND(PLATFORM_MPIJOB_V1ALPHA2, "MPIJob %p is restarting."),
+    MPI_KIND(PLATFORM_MPIJOB_V1, "MPIJob %p is restarting."),
+    MPI_KIND(PLATFORM_MPIJOB_V2BETA1, NULL),
+    {PLATFORM_PYTORCHJOB, "PyTorchJob", "master", "PyTorchJob %n is created.",
      "PyTorchJob %n is running.", "PyTorchJob %n is restarting because %c %r replica(s) failed.",
      "PyTorchJob %n is successfully completed.",
      "PyTorchJob %n is failed because %c %r replica(s) failed."},
-    {"kubeflow-pytorch", "PyTorchJob", "worker", "PyTorchJob %n is created.",
+    {PLATFORM_PYTORCHJOB, "PyTorchJob", "worker", "PyTorchJob %n is created.",
      "PyTorchJob %p is running.", "PyTorchJob %n is restarting because %c %r replica(s) failed.",
      "PyTorchJob %p successfully completed.",
      "PyTorchJob %n is failed because %c %r replica(s) failed."},
 #define TF_KIND(decides)                                                                           \
     {                                                                                              \
-        "kubeflow-tf", "TFJob", decides, "TFJob %n is created.", "TFJob %p is running.",           \
+        PLATFORM_TFJOB, "TFJob", decides, "TFJob %n is created.", "TFJob %p is running.",          \
             "TFJob %n is restarting because %r replica(s) failed.",                                \
             "TFJob %p successfully completed.",                                                    \
             "TFJob %p has failed because %c %r replica(s) failed."                                 \
@@ -51,7 +52,7 @@ static const struct kubeflow_kind *kind_of(const struct job_spec *spec)
     const struct kubeflow_kind *any = NULL;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].dialect, spec->dialect) != 0)
+        if (kinds[i].platform != spec->platform.status)
             continue;
         any = &kinds[i];
         if (spec_role(spec, kinds[i].decides))
@@ -70,7 +71,8 @@ static bool is_v2beta1(const struct kubeflow_kind *kind)
     return has_launcher(kind) && !kind->restarting;
 }
 
-/* --- words ------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------------------
+ */
 
 const char *kubeflow_role(struct arena *a, const char *role)
 {
@@ -112,15 +114,16 @@ static void set(struct kubeflow_story *t, enum condition_type type, bool status,
     conditions_set(&t->cs, type, status, arena_printf(t->a, "%s%s", t->kind->name, why), text, at);
 }
 
-/* --- running and restarting -------------------------------------------------------------------- */
+/* --- running and restarting --------------------------------------------------------------------
+ */
 
 static const struct role *role_of(const struct job *job, uint32_t process)
 {
     return job->plan->replicas[job->plan->processes[process].replica].role;
 }
 
-/* Since when its state is Running: a launcher with all its workers, else the first replica of the role
- * that decides. 0 = not yet. */
+/* Since when its state is Running: a launcher with all its workers, else the first replica of the
+ * role that decides. 0 = not yet. */
 static ns_t ran_at(const struct kubeflow_story *t, const struct job *job)
 {
     ns_t at = 0;
@@ -185,7 +188,8 @@ static void tell_running(struct kubeflow_story *t, const struct job *job)
         set(t, CONDITION_RUNNING, true, "Running", message(t, t->kind->running, "", 0), r.at);
 }
 
-/* --- suspension -------------------------------------------------------------------------------- */
+/* --- suspension --------------------------------------------------------------------------------
+ */
 
 static void tell_suspended(struct kubeflow_story *t, ns_t at)
 {
@@ -211,7 +215,8 @@ static void tell_resumed(struct kubeflow_story *t, ns_t at)
         at);
 }
 
-/* --- the end ----------------------------------------------------------------------------------- */
+/* --- the end -----------------------------------------------------------------------------------
+ */
 
 bool kubeflow_succeeded(const struct kubeflow_story *t)
 {

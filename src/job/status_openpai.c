@@ -1,8 +1,8 @@
 /* status_openpai.c - a job as OpenPAI's REST server shows it.
  *
- * Exit codes are the commands' own: OpenPAI's table of causes, which it finds by looking through the
- * log, is not applied. Negative ones are those of its controller: what was stopped has -220, what was
- * cancelled -210. There is no virtual cluster, user or GPU to tell of.
+ * Exit codes are the commands' own: OpenPAI's table of causes, which it finds by looking through
+ * the log, is not applied. Negative ones are those of its controller: what was stopped has -220,
+ * what was cancelled -210. There is no virtual cluster, user or GPU to tell of.
  */
 #include "base/arena.h"
 #include "base/strbuf.h"
@@ -23,7 +23,8 @@ static void kv_ms(struct json *j, const char *key, ns_t at)
         json_kv_null(j, key);
 }
 
-/* --- states ------------------------------------------------------------------------------------ */
+/* --- states ------------------------------------------------------------------------------------
+ */
 
 static const char *state_of_code(int code)
 {
@@ -40,6 +41,7 @@ static int code_of_cause(const struct cause *c)
     case CAUSE_CANCELLED:
         return PAI_STOP_REQUESTED;
     case CAUSE_LOST:
+    case CAUSE_GONE:
         return PAI_NODE_LOST;
     case CAUSE_DEADLINE:
         return PAI_DEADLINE;
@@ -73,7 +75,8 @@ static const char *job_state(const struct job *job)
     return job->running_at || job->n_running + job->n_ended > 0 ? "RUNNING" : "WAITING";
 }
 
-/* What a code is called, whose fault it is and what OpenPAI makes of it; null while there is none. */
+/* What a code is called, whose fault it is and what OpenPAI makes of it; null while there is none.
+ */
 static void kv_exit_spec(struct json *j, const char *key, bool known, int code)
 {
     const struct exit_spec *spec = exit_spec(code);
@@ -92,7 +95,8 @@ static void kv_exit_spec(struct json *j, const char *key, bool known, int code)
     json_end(j);
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks -------------------------------------------------------------------------------------
+ */
 
 static bool task_code(const struct job *job, const struct replica_view *v, int *ret)
 {
@@ -154,7 +158,7 @@ static void task(const struct job *job, const struct replica *r, struct arena *a
     json_end(j);
     json_kv_null(j, "containerGpus");
     json_kv_str(j, "containerLog",
-                v.started ? arena_printf(a, "%s/logs/%s", job->plan->facts->run_dir,
+                v.started ? arena_printf(a, "%s/logs/%s", plan_records(job->plan),
                                          plan_log_name(p, job_start(job, p->id), log))
                           : NULL);
     kv_task_code(job, &v, j);
@@ -195,7 +199,8 @@ static void task_roles(const struct job *job, struct json *j)
     json_end(j);
 }
 
-/* --- the job ----------------------------------------------------------------------------------- */
+/* --- the job -----------------------------------------------------------------------------------
+ */
 
 /* Whose ending ended the job, and by which count. */
 static void trigger(const struct job *job, struct json *j)
@@ -217,7 +222,8 @@ static void trigger(const struct job *job, struct json *j)
         json_kv_null(j, "appExitTriggerTaskIndex");
 }
 
-/* The user's are those that the job's own number pays for, the platform's those that nobody does. */
+/* The user's are those that the job's own number pays for, the platform's those that nobody does.
+ */
 static void retry_details(const struct job *job, struct json *j)
 {
     json_key(j, "retryDetails");
@@ -273,7 +279,8 @@ static void summary(const struct job *job, struct json *j)
         json_kv_null(j, "appExitCode");
 }
 
-/* The runtime writes down the user's own code where it gives another one, which Muster never does. */
+/* The runtime writes down the user's own code where it gives another one, which Muster never does.
+ */
 static void exit_details(const struct job *job, struct json *j)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -304,7 +311,7 @@ void status_openpai(const struct job *job, struct json *j)
         json_kv_int(j, "attemptId", job->retries);
         json_kv_str(j, "attemptState", job_state(job));
     }
-    json_kv_str(j, "appId", job->plan->facts->run_id);
+    json_kv_str(j, "appId", job->plan->facts->site.run_id);
     kv_ms(j, "appCreatedTime", job->created);
     kv_ms(j, "appLaunchedTime", job->running_at);
     kv_ms(j, "appCompletedTime", job->ended);

@@ -67,7 +67,8 @@ static enum pod_phase pod_phase(const struct job *job, uint32_t replica,
 static const char *replica_uid(const struct job *job, uint32_t replica, char out[37])
 {
     uint64_t h[2] = {0xcbf29ce484222325u, 0x84222325cbf29ce4u};
-    const char *const parts[] = {job->plan->facts->run_id, "/", job->plan->replicas[replica].name};
+    const char *const parts[] = {job->plan->facts->site.run_id, "/",
+                                 job->plan->replicas[replica].name};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         for (const char *p = parts[i]; *p; p++) {

@@ -1,4 +1,5 @@
-/* verdict.c - the sentences. Every fact in them comes from job.h's view; nothing is decided here. */
+/* verdict.c - the sentences. Every fact in them comes from job.h's view; nothing is decided here.
+ */
 #include <signal.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "base/signame.h"
 #include "job/mask.h"
 #include "job/verdict.h"
+#include "job/verdict_mpi.h"
 
 static void add_who(const struct job *job, const struct cause *c, struct strbuf *out)
 {
@@ -31,12 +33,15 @@ static const char *init_program(const struct role *role, const char *name)
 
 const char *verdict_program(const struct job *job, const struct cause *c)
 {
-    const char *of_ranks = job->plan->facts->program;
+    const char *of_ranks = job->plan->facts->machine.program;
 
     /* a rank, or a launcher that was itself executed: then it is mpirun that could not */
     if (c->process < 0 || job->procs[c->process].end.exec_errno == 0)
         return of_ranks ? of_ranks : "its command";
     const struct process *p = &job->plan->processes[c->process];
+    const struct missing *m = plan_missing(job->plan, p);
+    if (m && !job->procs[c->process].started && job->procs[c->process].restarts == 0)
+        return m->name;
     const char *shell = p->shell_kind == SHELL_SH ? "/bin/sh" : "bash";
     if (*c->end.init)
         return init_program(job->plan->replicas[p->replica].role, c->end.init);
@@ -54,16 +59,7 @@ static void add_exec(const struct job *job, const struct cause *c, struct strbuf
     } else {
         strbuf_addf(out, "be started (%s)", c->end.exec_what);
     }
-    strbuf_addf(out, ": %s", strerror(-c->end.exec_errno));
-}
-
-static void add_oom(const struct cause *c, struct strbuf *out)
-{
-    strbuf_addstr(out, " ran out of memory");
-    if (c->end.memory_limit > 0)
-        strbuf_addf(out, ": limit %lld MiB", (long long)(c->end.memory_limit >> 20));
-    if (c->end.memory_peak > 0)
-        strbuf_addf(out, ", peak %lld MiB", (long long)(c->end.memory_peak >> 20));
+    strbuf_addf(out, ": %s", verdict_exec_error(-c->end.exec_errno));
 }
 
 static void add_exit(const struct job *job, const struct cause *c, struct strbuf *out)
@@ -71,24 +67,31 @@ static void add_exit(const struct job *job, const struct cause *c, struct strbuf
     /* Open MPI has errors of those numbers, one of them for a program that it does not find */
     bool may_be_mpirun = c->process >= 0 && c->process == job->plan->launcher && c->rank < 0;
 
-    strbuf_addf(out, " exited with code %d", c->end.code);
+    strbuf_addf(out, " exited with status %d", c->end.code);
     if (c->end.code == 127)
-        strbuf_addstr(out, " (a shell's word for: command not found)");
+        strbuf_addstr(out, " (command not found)");
     else if (c->end.code == 126)
-        strbuf_addstr(out, " (a shell's word for: command cannot be executed)");
+        strbuf_addstr(out, " (command cannot be executed)");
+    else if (c->end.code == 124 && may_be_mpirun)
+        strbuf_addstr(out, " (timed out)");
     else if (!may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
-        strbuf_addf(out, " (a shell's word for: ended by %s)", signal_name(c->end.code - 128));
+        strbuf_addf(out, " (killed by %s)", signal_name(c->end.code - 128));
     if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
-        strbuf_addf(out, " (a process in %s was killed for want of memory: limit %lld MiB)",
+        strbuf_addf(out, " (a process in %s was killed: out of memory, limit %lld MiB)",
                     (int32_t)c->end.oom_in - 1 == c->replica
                         ? "it"
                         : job->plan->replicas[c->end.oom_in - 1].name,
                     (long long)(c->end.memory_limit >> 20));
+    else
+        verdict_killer_nearby(&c->end, out);
+    if (may_be_mpirun)
+        verdict_ranks(job, c, out);
 }
 
 static void add_cancelled(const struct job *job, struct strbuf *out)
 {
-    strbuf_addf(out, "cancelled by %s", signal_name(job->cancel_signal));
+    strbuf_addf(out, "cancelled by %s",
+                job->cancel_asked ? "muster cancel" : signal_name(job->cancel_signal));
     if (job->cancel_signal == SIGINT)
         strbuf_addstr(out, " (Ctrl-C)");
 }
@@ -97,41 +100,57 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
 {
     char text[DURATION_TEXT];
 
+    if (job->refused) {
+        strbuf_add_escaped(out, job->refused, strlen(job->refused));
+        return;
+    }
     switch (c->kind) {
     case CAUSE_NONE:
         return;
     case CAUSE_HANG:
-        strbuf_addstr(out, job->hung ? job->hung : "it hung");
+        if (job->hung)
+            strbuf_add(out, job->hung, strcspn(job->hung, "\n"));
+        else
+            strbuf_addstr(out, "it hung");
         return;
     case CAUSE_CANCELLED:
         add_cancelled(job, out);
         return;
     case CAUSE_DEADLINE:
-        strbuf_addf(out, "its deadline has passed: it may run for %s",
+        strbuf_addf(out, "exceeded its deadline of %s",
                     duration_text(job->plan->spec->deadline_s * 1000, text));
         return;
     case CAUSE_LOST:
-        strbuf_addstr(out, "the supervisor of this run (muster-shim) was killed, and with it "
-                           "every process of the job");
+        strbuf_addf(out, "the supervisor (muster-shim) %s, which ended every process of the job",
+                    job->silent ? "did not respond and was killed" : "was killed");
         return;
     default:
         break;
     }
     add_who(job, c, out);
+    if (verdict_blame(c, out))
+        return;
     switch (c->kind) {
     case CAUSE_NOT_READY:
-        strbuf_addf(out, " did not answer within %s (--start-timeout)",
+        strbuf_addf(out, " did not %s within %s (--start-timeout)", *c->end.init ? "end" : "answer",
                     duration_text(job->rules.start_timeout_ms, text));
         break;
     case CAUSE_EXEC:
         add_exec(job, c, out);
         break;
     case CAUSE_OOM:
-        add_oom(c, out);
+        verdict_oom(&c->end, out);
         break;
     case CAUSE_SIGNAL:
-        strbuf_addf(out, " was ended by %s (%s)", signal_name(c->end.signal ? c->end.signal : 9),
-                    signal_words(c->end.signal ? c->end.signal : 9));
+        if (c->blame == BLAME_SIGNAL) { /* the launcher's script went on and ended with 0 */
+            add_exit(job, c, out);
+            break;
+        }
+        strbuf_addf(out, " was killed by %s (%s)", signal_name(c->end.signal),
+                    signal_words(c->end.signal));
+        break;
+    case CAUSE_GONE:
+        strbuf_addstr(out, " disappeared; how it ended is not known");
         break;
     default:
         add_exit(job, c, out);
@@ -164,8 +183,8 @@ static bool rank_stopped(const struct job *job, uint32_t rank)
 static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
 {
     const struct launch *l = job_last_launch(job);
-    uint32_t size = l ? l->size : job->plan->n_processes;
-    uint32_t n = 0;
+    auto_strbuf struct strbuf list = STRBUF_INIT;
+    uint32_t size = l ? l->size : job->plan->n_processes, n = 0;
 
     for (uint32_t r = 0; r < size; r++) {
         uint32_t last = r;
@@ -173,11 +192,14 @@ static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
             continue;
         while (rank_stopped(job, last + 1))
             last++;
-        strbuf_addf(out, n++ ? ", %u" : "rank %u", r);
+        strbuf_addf(&list, "%s%u", n ? ", " : "", r);
         if (last > r)
-            strbuf_addf(out, " to %u", last);
+            strbuf_addf(&list, last > r + 1 ? " to %u" : ", %u", last);
+        n += last - r + 1;
         r = last;
     }
+    if (n > 0)
+        strbuf_addf(out, "rank%s %s", n == 1 ? "" : "s", list.buf);
     return n > 0;
 }
 
@@ -196,6 +218,55 @@ void verdict_stopped(const struct job *job, struct strbuf *out)
             strbuf_addstr(out, job->plan->replicas[p->replica].name);
         any = true;
     }
+}
+
+static bool same_ending(const struct ending *a, const struct ending *b)
+{
+    return a->known == b->known && a->code == b->code && a->signal == b->signal &&
+           a->exec_errno == b->exec_errno && a->oom == b->oom;
+}
+
+/* How many failed by themselves besides the cause, and how many of them as it did. */
+static uint32_t count_failed(const struct job *job, uint32_t *ret_alike)
+{
+    const struct launch *l = job->cause.launch >= 0 ? &job->launches[job->cause.launch] : NULL;
+    uint32_t failed = 0;
+
+    *ret_alike = 0;
+    for (uint32_t r = 0; l && r < l->size; r++)
+        if ((int32_t)r != job->cause.rank &&
+            job_rank_outcome(job, (uint32_t)job->cause.launch, r) == OUTCOME_FAILED) {
+            failed++;
+            *ret_alike += same_ending(&l->ranks[r].end, &job->cause.end);
+        }
+    for (uint32_t i = 0; !l && i < job->plan->n_processes; i++)
+        if ((int32_t)i != job->cause.process && job_proc_outcome(job, i) == OUTCOME_FAILED) {
+            failed++;
+            *ret_alike += same_ending(&job->procs[i].end, &job->cause.end);
+        }
+    return failed;
+}
+
+void verdict_alike(const struct job *job, struct strbuf *out)
+{
+    bool ranks = job->cause.rank >= 0;
+    uint32_t alike, failed;
+
+    if (job->cause.launch < 0 && job->cause.process < 0)
+        return;
+    failed = count_failed(job, &alike);
+    if (alike > 0)
+        strbuf_addf(out, "%u more %s%s failed the same way", alike, ranks ? "rank" : "process",
+                    alike == 1 ? ""
+                    : ranks    ? "s"
+                               : "es");
+    if (failed > alike && alike > 0)
+        strbuf_addf(out, ", %u in another", failed - alike);
+    else if (failed > alike)
+        strbuf_addf(out, "%u more %s%s failed in another way", failed, ranks ? "rank" : "process",
+                    failed == 1 ? ""
+                    : ranks     ? "s"
+                                : "es");
 }
 
 static void add_count(struct strbuf *out, uint32_t n, const char *one)
@@ -227,11 +298,12 @@ static void add_trigger(const struct job *job, const struct trigger *t, struct s
     int32_t wanted = rp->role->min_succeeded;
 
     if (rp->role->n_tasks)
-        strbuf_addf(out, ": all %u %s tasks ended with 0", t->count, rp->role->tasks[0].type);
+        strbuf_addf(out, ": all %u %s tasks exited with status 0", t->count,
+                    rp->role->tasks[0].type);
     else if (wanted <= 1)
-        strbuf_addf(out, ": %s ended with 0", rp->name);
+        strbuf_addf(out, ": %s exited with status 0", rp->name);
     else
-        strbuf_addf(out, ": %s%d %s replicas ended with 0",
+        strbuf_addf(out, ": %s%d %s replicas exited with status 0",
                     wanted == rp->role->replicas ? "all " : "", wanted, rp->role->name);
 }
 
@@ -245,7 +317,7 @@ static bool add_success_by_rule(const struct job *job, struct strbuf *out)
     struct cause first = job_first_failure(job);
     if (n.failed == 0 && (n.stopped == 0 || t.replica < 0))
         return false;
-    strbuf_addstr(out, "succeeded by its rule");
+    strbuf_addstr(out, "succeeded by its completion policy");
     if (n.failed == 0)
         add_trigger(job, &t, out);
     else if (n.failed == 1)
@@ -257,15 +329,24 @@ static bool add_success_by_rule(const struct job *job, struct strbuf *out)
     return true;
 }
 
+static bool has_ranks(const struct launch *l, uint32_t replica)
+{
+    for (uint32_t i = 0; i < l->size; i++)
+        if (l->ranks[i].state != PROC_PENDING && l->ranks[i].replica == replica)
+            return true;
+    return false;
+}
+
 /* What ranks ran on: workers; hosts, where roles differ. */
 static void add_hosts(const struct job *job, struct strbuf *out)
 {
+    const struct launch *l = job_last_launch(job);
     const char *word = NULL;
     uint32_t hosts = 0;
 
     for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
         const struct role *role = job->plan->replicas[i].role;
-        if (role->kind == ROLE_LAUNCHER && !role->hosts_ranks)
+        if (l ? !has_ranks(l, i) : role->kind == ROLE_LAUNCHER && !role->hosts_ranks)
             continue;
         word = word && strcmp(word, role->name) != 0 ? "host" : role->name;
         hosts++;
@@ -280,28 +361,33 @@ static void add_success(const struct job *job, struct strbuf *out)
 
     if (add_success_by_rule(job, out))
         return;
-    for (uint32_t i = 0; i < job->plan->n_processes; i++)
+    for (uint32_t i = 0; !l && i < job->plan->n_processes; i++)
         ranks += job->plan->processes[i].rank >= 0;
     strbuf_addstr(out, "succeeded: ");
+    if (verdict_trusted(job, out))
+        return;
     if (ranks > 0) {
         add_count(out, ranks, "rank");
         strbuf_addstr(out, " on ");
         add_hosts(job, out);
-        strbuf_addstr(out, " ended with 0");
+        strbuf_addstr(out, " exited with status 0");
     } else {
-        strbuf_addstr(out, "every process ended with 0");
+        strbuf_addstr(out, "every process exited with status 0");
     }
+    verdict_unobserved(job, out);
 }
 
 const char *verdict_aside(const struct job *job)
 {
+    if (job->silent && job->cause.kind != CAUSE_LOST)
+        return "; the supervisor (muster-shim) did not respond and was killed";
     if (job->plan->launcher < 0 || (job->cause.kind != CAUSE_NONE && job->cause.rank < 0))
         return "";
     const struct proc *p = &job->procs[job->plan->launcher];
     if (job->stop == STOP_STALLED)
-        return "; mpirun did not end by itself and was stopped";
+        return "; mpirun did not exit and was stopped";
     if (job->cause.rank >= 0 && p->state == PROC_ENDED && ending_ok(&p->end))
-        return "; mpirun ended with 0 all the same";
+        return "; the launcher still exited with status 0";
     return "";
 }
 
@@ -311,7 +397,7 @@ void verdict_rule(const struct job *job, struct strbuf *out)
         return;
     struct trigger t = job_trigger(job);
     if (t.replica >= 0 && t.replica != job->cause.replica)
-        strbuf_addf(out, "; its rule ended the job when %s failed",
+        strbuf_addf(out, "; the completion policy ended the job when %s failed",
                     job->plan->replicas[t.replica].name);
 }
 
@@ -342,9 +428,9 @@ static void add_restart_limit(const struct job *job, struct strbuf *out)
     if (p < 0 || !job_restarts_spent(job, (uint32_t)p))
         return;
     if (job->plan->spec->has_restart_budget)
-        strbuf_addstr(out, ", as often as the job may be");
+        strbuf_addstr(out, ", the job's limit");
     else if (job->plan->replicas[job->cause.replica].role->restart_limit < 0)
-        strbuf_addf(out, "; its file names no limit, Muster's is %d", LIMIT_RESTARTS);
+        strbuf_addf(out, "; the file sets no limit, the default is %d", LIMIT_RESTARTS);
 }
 
 static bool is_free(const struct ending *e)
@@ -354,8 +440,8 @@ static bool is_free(const struct ending *e)
     return class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT;
 }
 
-/* What OpenPAI retries whatever the file says. A job with no retries that is tried four times needs a
- * word, or nobody can see why. */
+/* What OpenPAI retries whatever the file says. A job with no retries that is tried four times needs
+ * a word, or nobody can see why. */
 static void add_uncounted(const struct job *job, struct strbuf *out)
 {
     uint32_t retries = job->retries - job->retries_counted;
@@ -375,8 +461,7 @@ static void add_uncounted(const struct job *job, struct strbuf *out)
         }
     }
     if (why)
-        strbuf_addf(out,
-                    "; %u %s not counted: OpenPAI takes exit code %d for a failure of the platform",
+        strbuf_addf(out, "; %u %s not counted: OpenPAI treats exit status %d as a platform failure",
                     retries, what, ending_exit_code(why));
 }
 
@@ -420,6 +505,12 @@ void verdict_held(const struct job *job, struct strbuf *out)
 
 void verdict_sentence(const struct job *job, struct strbuf *out)
 {
+    verdict_sentence_after(job, "", "", out);
+}
+
+void verdict_sentence_after(const struct job *job, const char *before, const char *says,
+                            struct strbuf *out)
+{
     char text[DURATION_TEXT];
     const struct cause *c = &job->cause;
 
@@ -431,11 +522,15 @@ void verdict_sentence(const struct job *job, struct strbuf *out)
     } else {
         if (c->kind != CAUSE_CANCELLED)
             add_failed(job, out);
+        if (*before)
+            strbuf_addf(out, "%s; then ", before);
         verdict_cause(job, c, out);
         if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE &&
             c->kind != CAUSE_HANG)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
+        if (*says)
+            strbuf_addf(out, ": %s", says);
     }
     strbuf_addstr(out, verdict_aside(job));
     verdict_rule(job, out);

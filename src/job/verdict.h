@@ -5,11 +5,19 @@
 #include "base/strbuf.h"
 #include "job/job.h"
 
-/* "rank 3 on worker-1 exited with code 7" - the cause alone, without what came of it. */
+/* "rank 3 on worker-1 exited with status 7" - the cause alone, without what came of it. */
 void verdict_cause(const struct job *job, const struct cause *cause, struct strbuf *out);
+
+/* verdict_memory.c: " ran out of memory: limit 96 MiB, peak 96 MiB", of an end that is that. */
+void verdict_oom(const struct ending *e, struct strbuf *out);
+/* "; the kernel's out-of-memory killer was active at that time (…)". Or nothing. */
+void verdict_killer_nearby(const struct ending *e, struct strbuf *out);
 
 /* What could not be executed, of a cause that is that; secrets are not masked. */
 const char *verdict_program(const struct job *job, const struct cause *cause);
+
+/* Why a program could not be executed, in words (interpreter.c). */
+const char *verdict_exec_error(int error);
 
 /* "held: rank 3 …; its replicas are kept": of a job that has failed and not ended. */
 void verdict_held(const struct job *job, struct strbuf *out);
@@ -17,10 +25,20 @@ void verdict_held(const struct job *job, struct strbuf *out);
 /* The whole sentence. */
 void verdict_sentence(const struct job *job, struct strbuf *out);
 
-/* "; mpirun ended with 0 all the same": what the launcher made of it, where that differs. Or "". */
+/* The same of a failure with what came before the cause: "failed: BEFORE; then rank 0 …: SAYS".
+ * Each may be "". */
+void verdict_sentence_after(const struct job *job, const char *before, const char *says,
+                            struct strbuf *out);
+
+/* "62 more ranks failed the same way": besides the cause, by themselves. Or nothing. */
+void verdict_alike(const struct job *job, struct strbuf *out);
+
+/* "; mpirun exited with 0 nevertheless": what the launcher made of it, where that differs. Or "".
+ */
 const char *verdict_aside(const struct job *job);
 
-/* "; its rule ended the job when worker-1 failed": where the first failure alone did not. Or nothing. */
+/* "; the completion policy ended the job when worker-1 failed": where the first failure alone did
+ * not. Or nothing. */
 void verdict_rule(const struct job *job, struct strbuf *out);
 
 /* "attempt 1 failed because rank 3 …": the last attempt before this one that failed. Or nothing. */
@@ -29,7 +47,7 @@ void verdict_retries(const struct job *job, struct strbuf *out);
 /* "; launcher-0 was restarted 2 times": in this attempt. Or nothing. */
 void verdict_restarts(const struct job *job, struct strbuf *out);
 
-/* "ranks 0-2, 4 and launcher-0": who was stopped because of the cause; nothing if nobody was. */
+/* "ranks 0 to 2, 4, launcher-0": who was stopped because of the cause; nothing if nobody was. */
 void verdict_stopped(const struct job *job, struct strbuf *out);
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/num.h"
 #include "base/signame.h"
 #include "doc/json_read.h"
+#include "job/fields.h"
+#include "job/snapshot.h"
 #include "journal/journal.h"
 
 struct line {
@@ -42,9 +44,7 @@ static bool truth(const struct line *l, const char *key)
 /* NULL if it is null or not there. */
 static const char *text_of(const struct line *l, const char *key)
 {
-    const struct node *n = node_get(l->map, key);
-
-    return n && n->type == NODE_STRING ? n->text : NULL;
+    return node_text(node_get(l->map, key), NULL);
 }
 
 /* As signal_name() spells it; real-time signals have numbers only. */
@@ -84,9 +84,19 @@ static struct ending ending_of(struct line *l)
     end.oom = truth(l, "oom");
     if (node_get(l->map, "oom_in"))
         end.oom_in = (uint32_t)number(l, "oom_in", 0, INT32_MAX) + 1;
+    const char *left = text_of(l, "left");
+    (void)snprintf(end.left, sizeof(end.left), "%s", left ? left : "");
+    end.unobserved = truth(l, "unobserved");
+    end.by_itself = truth(l, "by_itself");
+    end.told = number_or(l, "told", 0);
     end.max_rss = number_or(l, "max_rss", -1);
     end.memory_limit = number_or(l, "memory_limit", -1);
     end.memory_peak = number_or(l, "memory_peak", -1);
+    end.oom_nearby = truth(l, "oom_nearby");
+    const char *memory_of = text_of(l, "memory_of");
+    (void)snprintf(end.memory_of, sizeof(end.memory_of), "%s", memory_of ? memory_of : "");
+    end.shm_size = number_or(l, "shm_size", 0);
+    end.shm_free = number_or(l, "shm_free", 0);
     return end;
 }
 
@@ -123,15 +133,78 @@ static void read_rank(struct line *l, struct event *ev)
     ev->forwarded = truth(l, "forwarded");
 }
 
+static void read_blame(struct line *l, struct event *ev)
+{
+    const char *what = text_of(l, "what");
+
+    ev->launch = (uint32_t)number(l, "launch", 1, LIMIT_LAUNCHES);
+    ev->rank = (uint32_t)number(l, "rank", 0, LIMIT_PROCESSES - 1);
+    ev->replica = (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
+    ev->end = (struct ending){
+        .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+    if (node_get(l->map, "signal"))
+        ev->end.signal = signal_of(l);
+    else if (node_get(l->map, "code"))
+        ev->end.code = (int)number(l, "code", INT32_MIN, INT32_MAX);
+    else
+        ev->end.known = false;
+    for (int k = BLAME_NONE + 1; what && k <= BLAME_LAST; k++)
+        if (!strcmp(what, blame_kind_name((enum blame_kind)k)))
+            ev->blame = (enum blame_kind)k;
+    if (ev->blame == BLAME_NONE && !l->missing)
+        l->missing = "what";
+}
+
+/* A process that is to be started again. */
+static void read_restart(struct line *l, struct event *ev)
+{
+    struct line inner = {.map = node_get(l->map, "restart")};
+
+    if (!inner.map)
+        return;
+    ev->again = true;
+    ev->begin_at = number(&inner, "at", 0, INT64_MAX);
+    ev->counted = truth(&inner, "counted");
+    if (inner.missing && !l->missing)
+        l->missing = "restart";
+}
+
+static void read_cause(struct line *l, struct event *ev)
+{
+    const char *bad = cause_read(node_get(l->map, "cause"), &ev->cause);
+
+    if (bad && !l->missing)
+        l->missing = "cause";
+}
+
+static void read_waiting(struct line *l, struct event *ev)
+{
+    ev->replica = node_get(l->map, "replica")
+                      ? (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1)
+                      : WAITING_JOB;
+    ev->text = text_of(l, "what");
+    ev->needs = number(l, "needs", 0, INT64_MAX);
+    ev->free = number(l, "free", -1, INT64_MAX);
+    ev->ahead = (uint32_t)number(l, "ahead", 0, UINT32_MAX);
+}
+
 static void read_fields(struct line *l, struct event *ev)
 {
     switch (ev->type) {
     case EVENT_CREATED:
-        (void)number(l, "version", 1, 1);
+        (void)number(l, "version", JOURNAL_VERSION, JOURNAL_VERSION);
         ev->random = (uint32_t)number(l, "random", 0, UINT32_MAX);
+        ev->text = text_of(l, "plan");
+        break;
+    case EVENT_WAITING:
+        read_waiting(l, ev);
+        break;
+    case EVENT_ADMITTED:
         break;
     case EVENT_OPEN:
     case EVENT_OPENED:
+    case EVENT_UNKNOWN:
+    case EVENT_SEEN:
         ev->replica = (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
         break;
     case EVENT_START:
@@ -142,13 +215,21 @@ static void read_fields(struct line *l, struct event *ev)
         ev->process = (uint32_t)number(l, "process", 0, LIMIT_PROCESSES - 1);
         if (ev->type == EVENT_START_FAILED || ev->type == EVENT_EXITED)
             ev->end = ending_of(l);
+        read_restart(l, ev);
         break;
     case EVENT_RANK_STARTED:
     case EVENT_RANK_EXITED:
         read_rank(l, ev);
         break;
+    case EVENT_BLAMED:
+        read_blame(l, ev);
+        break;
+    case EVENT_MPIRUN_ENDED:
+        ev->launch = (uint32_t)number(l, "launch", 1, LIMIT_LAUNCHES);
+        break;
     case EVENT_CANCEL:
         ev->signal = signal_of(l);
+        ev->asked = truth(l, "requested");
         break;
     case EVENT_HUNG:
         ev->text = text_of(l, "text");
@@ -159,18 +240,26 @@ static void read_fields(struct line *l, struct event *ev)
     case EVENT_KILL:
         read_stop(l, ev);
         break;
+    case EVENT_KILL_ROLE:
+        ev->role = (uint32_t)number(l, "role", 0, LIMIT_REPLICAS - 1);
+        break;
     case EVENT_ATTEMPT:
         ev->attempt = (uint32_t)number(l, "attempt", 1, UINT32_MAX);
         ev->begin_at = number(l, "begin_at", 0, INT64_MAX);
         ev->retry = truth(l, "retry");
         ev->counted = truth(l, "counted");
+        read_cause(l, ev);
+        break;
+    case EVENT_PAUSED:
+    case EVENT_ENDED:
+        read_cause(l, ev);
         break;
     case EVENT_PAUSE:
-    case EVENT_PAUSED:
     case EVENT_RESUME:
     case EVENT_HELD:
+        break;
     case EVENT_LOST:
-    case EVENT_ENDED:
+        ev->silent = truth(l, "silent");
         break;
     }
 }
@@ -194,19 +283,19 @@ int journal_read_line(struct arena *a, const char *line, size_t len, struct even
     bool good = ds.n_errors == 0 && doc.n_roots == 1 && doc.roots[0]->type == NODE_MAP;
     diags_release(&ds);
     if (!good)
-        return err_set(e, -EINVAL, "%s: a line that is no JSON object", JOURNAL_NAME);
+        return err_set(e, -EINVAL, "%s: a line is not a JSON object", JOURNAL_NAME);
 
     struct line l = {.map = doc.roots[0]};
     int type = type_of(text_of(&l, "event"));
     if (type < 0)
-        return err_set(e, -EINVAL, "%s: a line with no event that is known", JOURNAL_NAME);
+        return err_set(e, -EINVAL, "%s: a line has no known event", JOURNAL_NAME);
     struct event ev = {.type = (enum event_type)type, .stop_replica = -1};
     ev.at = number(&l, "at", 0, INT64_MAX);
     read_fields(&l, &ev);
     ev.end.at = ev.at;
     if (l.missing)
-        return err_set(e, -EINVAL, "%s: event %s: \"%s\" is missing or makes no sense",
-                       JOURNAL_NAME, event_type_name(ev.type), l.missing);
+        return err_set(e, -EINVAL, "%s: event %s: \"%s\" is missing or invalid", JOURNAL_NAME,
+                       event_type_name(ev.type), l.missing);
     *ret = ev;
     return 0;
 }
@@ -226,6 +315,11 @@ bool journal_fits(const struct job *job, const struct event *ev)
     case EVENT_OPEN:
     case EVENT_OPENED:
         return job->gated && ev->replica < job->plan->n_replicas;
+    case EVENT_WAITING:
+        return ev->replica == WAITING_JOB || ev->replica < job->plan->n_replicas;
+    case EVENT_UNKNOWN:
+    case EVENT_SEEN:
+        return ev->replica < job->plan->n_replicas;
     case EVENT_START:
     case EVENT_STARTED:
     case EVENT_RESTART:
@@ -234,10 +328,19 @@ bool journal_fits(const struct job *job, const struct event *ev)
         return ev->process < job->plan->n_processes;
     case EVENT_RANK_STARTED:
     case EVENT_RANK_EXITED:
+    case EVENT_BLAMED:
         return rank_fits(job, ev);
+    case EVENT_MPIRUN_ENDED:
+        return ev->launch >= 1 && ev->launch <= job->n_launches;
+    case EVENT_KILL_ROLE:
+        return ev->role < job->plan->spec->n_roles;
     case EVENT_STOP:
     case EVENT_KILL:
         return ev->stop_replica < (int32_t)job->plan->n_replicas;
+    case EVENT_ENDED:
+    case EVENT_ATTEMPT:
+    case EVENT_PAUSED:
+        return job_cause_fits(job, &ev->cause);
     default:
         return true;
     }
@@ -256,7 +359,7 @@ int journal_replay(struct job *job, const char *text, size_t len, size_t *ret_le
             break;
         int r = journal_read_line(a, text + done, (size_t)(end - text) - done, &ev, e);
         if (r == 0 && !journal_fits(job, &ev))
-            r = err_set(e, -EINVAL, "%s: event %s is not one of this job", JOURNAL_NAME,
+            r = err_set(e, -EINVAL, "%s: event %s does not belong to this job", JOURNAL_NAME,
                         event_type_name(ev.type));
         if (r < 0)
             return err_wrap(e, r, "line %u", n);

@@ -3,10 +3,11 @@
  */
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "plan/command.h"
 #include "plan/env.h"
 #include "plan/mode.h"
-#include "plan/place.h"
+#include "plan/relocate.h"
 
 /* The words before "-c", by shell_kind. */
 static const char *const sh[] = {"/bin/sh", NULL};
@@ -38,7 +39,8 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
 {
     const struct role *role = plan->replicas[process->replica].role;
 
-    if (!role->argv || !role->expand_argv || !needs_expansion(role->argv))
+    if (!role->argv || !role->expand_argv || !needs_expansion(role->argv) ||
+        plan->facts->site.references)
         return process->argv;
 
     size_t n = count(role->argv);
@@ -48,7 +50,7 @@ const char *const *command_expand(struct arena *a, const struct plan *plan,
     env_make(&set, plan, process, masked);
     for (size_t i = 0; i < n; i++)
         argv[i] = env_expand(&set, role->argv[i]);
-    return place_argv(a, plan, &plan->replicas[process->replica], -1, argv);
+    return relocate_argv(a, plan, &plan->replicas[process->replica], -1, argv);
 }
 
 /* A mode's command and args, with $(NAME) expanded. */
@@ -60,6 +62,8 @@ static const char *const *expand_all(struct arena *a, const struct plan *plan,
     const char **argv = ARENA_ARRAY(a, const char *, n + 1);
     struct env_set set = {.arena = a, .start = start};
 
+    if (plan->facts->site.references)
+        return words;
     env_make(&set, plan, process, false);
     for (size_t i = 0; i < n; i++)
         argv[i] = env_expand(&set, words[i]);
@@ -69,7 +73,7 @@ static const char *const *expand_all(struct arena *a, const struct plan *plan,
 const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
                                   const struct process *process, struct start start)
 {
-    const char *const *other = process_instead(process, start);
+    const char *const *other = process_mode_argv(process, start);
 
     if (other)
         return expand_all(a, plan, process, start, other);
@@ -88,4 +92,44 @@ const char *const *plan_exec_argv(struct arena *a, const struct plan *plan,
         argv[n + 1] = process->shell;
     }
     return argv;
+}
+
+/* The text of {"bash", "-c", TEXT}, or NULL. */
+static const char *shell_text(const char *const *argv)
+{
+    const char *base = strrchr(argv[0], '/');
+    size_t n;
+
+    base = base ? base + 1 : argv[0];
+    n = strlen(base);
+    if (n < 2 || strcmp(base + n - 2, "sh") != 0)
+        return NULL;
+    for (size_t i = 1; argv[i] && argv[i][0] == '-'; i++) {
+        size_t len = strlen(argv[i]);
+
+        if (argv[i][1] != '-' && argv[i][len - 1] == 'c')
+            return argv[i + 1];
+    }
+    return NULL;
+}
+
+static const char *joined(struct arena *a, const char *const *argv)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (; *argv; argv++) {
+        if (sb.len)
+            strbuf_addch(&sb, ' ');
+        strbuf_add_shell_word(&sb, *argv);
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+const char *command_shown(struct arena *a, const char *shell, const char *const *argv,
+                          bool *ret_by_shell)
+{
+    const char *text = shell ? shell : argv && argv[0] ? shell_text(argv) : NULL;
+
+    *ret_by_shell = text;
+    return text || !argv || !argv[0] ? text : joined(a, argv);
 }

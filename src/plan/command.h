@@ -8,4 +8,10 @@
 const char *const *command_expand(struct arena *a, const struct plan *plan,
                                   const struct process *process, struct start start, bool masked);
 
+/* A command as text that a shell would read: shell text as it is, {"bash", "-c", TEXT} as TEXT,
+ * another argv in quotes where it needs them. NULL: there is no command. *ret_by_shell: does a
+ * shell really read it? */
+const char *command_shown(struct arena *a, const char *shell, const char *const *argv,
+                          bool *ret_by_shell);
+
 #endif

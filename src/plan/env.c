@@ -6,13 +6,15 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/strbuf.h"
 #include "plan/mpi.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* --- the set ------------------------------------------------------------------------------------ */
+/* --- the set ------------------------------------------------------------------------------------
+ */
 
 static size_t hash_of(const char *name)
 {
@@ -55,18 +57,51 @@ static void grow(struct env_set *set)
         *index_place(set, v[i].name) = (uint32_t)i + 1;
 }
 
-void env_put(struct env_set *set, const char *name, const char *value, enum origin origin,
-             const char *why)
+static void put(struct env_set *set, struct env_value value)
 {
     if (!set->v || set->n == set->cap)
         grow(set);
 
-    uint32_t *place = index_place(set, name);
+    uint32_t *place = index_place(set, value.name);
 
     if (!*place)
         *place = (uint32_t)++set->n;
-    set->v[*place - 1] =
-        (struct env_value){.name = name, .value = value, .origin = origin, .why = why};
+    set->v[*place - 1] = value;
+}
+
+void env_put(struct env_set *set, const char *name, const char *value, enum origin origin,
+             const char *why)
+{
+    put(set, (struct env_value){.name = name,
+                                .value = value,
+                                .origin = origin,
+                                .local = set->local || origin == ORIGIN_CALLER,
+                                .why = why});
+}
+
+void env_put_unresolved(struct env_set *set, const struct env_entry *entry)
+{
+    bool literal = entry->source == ENV_LITERAL;
+
+    put(set, (struct env_value){.name = entry->name,
+                                .value = literal ? entry->value : "",
+                                .reference = literal ? NULL : entry,
+                                .origin = ORIGIN_JOB,
+                                .expands = literal});
+}
+
+static void drop_local(struct env_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++)
+        if (!set->v[i].local)
+            set->v[n++] = set->v[i];
+    set->n = n;
+    if (set->n_index)
+        memset(set->index, 0, set->n_index * sizeof(*set->index));
+    for (size_t i = 0; i < n; i++)
+        *index_place(set, set->v[i].name) = (uint32_t)i + 1;
 }
 
 void env_putf(struct env_set *set, enum origin origin, const char *name, const char *fmt, ...)
@@ -78,7 +113,8 @@ void env_putf(struct env_set *set, enum origin origin, const char *name, const c
     va_end(ap);
 }
 
-/* --- defaults ----------------------------------------------------------------------------------- */
+/* --- defaults -----------------------------------------------------------------------------------
+ */
 
 static const char *default_value(struct arena *a, const struct plan *plan,
                                  const struct env_default *d)
@@ -88,31 +124,42 @@ static const char *default_value(struct arena *a, const struct plan *plan,
     switch (d->where) {
     case HOSTFILE_OPEN_MPI:
     case HOSTFILE_HYDRA:
-        return arena_printf(a, "%s/%s", facts->run_dir,
+        return arena_printf(a, "%s/%s", facts->site.run_dir,
                             mpi_hostfile_name(facts, d->where == HOSTFILE_HYDRA));
     case IN_SCRATCH:
-        return arena_printf(a, "%s%s", facts->scratch_dir, d->value);
+        return arena_printf(a, "%s%s", facts->site.scratch_dir, d->value);
     case THREADS:
         return arena_printf(a, "%lld", (long long)env_threads(plan));
     case INTERFACE:
-        return facts->interface ? facts->interface : "lo";
+        return facts->site.interface ? facts->site.interface : "lo";
     case AS_IT_IS:
+    case ONLY_HERE:
         break;
     }
     return d->value;
 }
 
+/* Is it below the run's own directories, which every place with a shim has? */
+static bool is_of_run(const struct env_default *d)
+{
+    return d->where == IN_SCRATCH || d->where == HOSTFILE_OPEN_MPI || d->where == HOSTFILE_HYDRA;
+}
+
 void env_put_default(struct env_set *set, const struct plan *plan, const struct env_default *d)
 {
     const char *callers = caller_getenv(set->arena, plan->facts, d->name);
+    const struct site *site = &plan->facts->site;
 
+    set->local = d->where != AS_IT_IS && !(is_of_run(d) && site->elsewhere && site->shim);
     if (callers)
         env_put(set, d->name, callers, ORIGIN_CALLER, NULL);
     else if (!d->when || d->when(plan))
         env_put(set, d->name, default_value(set->arena, plan, d), ORIGIN_MUSTER, d->why);
+    set->local = false;
 }
 
-/* --- who gets what ------------------------------------------------------------------------------ */
+/* --- who gets what ------------------------------------------------------------------------------
+ */
 
 static bool everyone(const struct plan *plan, const struct process *process)
 {
@@ -126,21 +173,17 @@ static bool callers_of_mpi(const struct plan *plan, const struct process *proces
     return plan->calls_mpi;
 }
 
-static bool is_dialect(const struct plan *plan, const char *id)
-{
-    return plan->spec->dialect && strcmp(plan->spec->dialect, id) == 0;
-}
-
 static bool pytorchjobs(const struct plan *plan, const struct process *process)
 {
     (void)process;
-    return is_dialect(plan, "kubeflow-pytorch");
+    return plan->spec->platform.environment == PLATFORM_PYTORCHJOB;
 }
 
 /* A command of the job's own form that starts the processes itself, as torchrun does. */
 static bool torchruns(const struct plan *plan, const struct process *process)
 {
-    return is_dialect(plan, "muster-v1") && plan->spec->framework == FRAMEWORK_PYTORCH &&
+    return plan->spec->platform.environment == PLATFORM_MUSTER &&
+           plan->spec->framework == FRAMEWORK_PYTORCH &&
            plan->replicas[process->replica].role->own_slots;
 }
 
@@ -171,8 +214,10 @@ static bool openpai_tasks(const struct plan *plan, const struct process *process
 
 static bool azureml_nodes(const struct plan *plan, const struct process *process)
 {
+    enum platform_kind kind = plan->spec->platform.environment;
+
     (void)process;
-    return plan->spec->dialect && !strncmp(plan->spec->dialect, "azureml", strlen("azureml"));
+    return kind == PLATFORM_AZUREML || kind == PLATFORM_AZUREML_PREVIEW;
 }
 
 /* In the order of precedence: a later one wins. The job's own come after all of them. */
@@ -194,15 +239,39 @@ static void finish_path(struct env_set *set, const struct plan *plan, const stru
 {
     const struct facts *facts = plan->facts;
     const struct env_value *path = env_get(set, "PATH");
-    bool home = facts->mpi_home_ok && plan->spec->mpi && plan->spec->mpi->home;
+    bool home = facts->machine.mpi_home_ok && plan->spec->mpi && plan->spec->mpi->home;
     const char *image = image_prefix(plan, process);
     const char *value =
-        arena_printf(set->arena, "%s/" PLAN_BIN ":%s%s%s%s%s", facts->scratch_dir,
+        arena_printf(set->arena, "%s/" PLAN_BIN ":%s%s%s%s%s", facts->site.scratch_dir,
                      image ? image : "", image ? "/bin:" : "", home ? plan->spec->mpi->home : "",
                      home ? "/bin:" : "", path && *path->value ? path->value : DEFAULT_PATH);
 
+    set->local = true;
     env_put(set, "PATH", value, path && path->origin == ORIGIN_JOB ? ORIGIN_JOB : ORIGIN_MUSTER,
-            "the run's own ssh first");
+            "the run's ssh comes first");
+    set->local = false;
+}
+
+/* By its name: whoever calls `run -n` says nothing about his variables. */
+static bool looks_secret(const char *name)
+{
+    static const char *const words[] = {"token",  "secret",     "password",   "passwd",
+                                        "apikey", "credential", "access_key", "api_key"};
+
+    /* Not strcasestr(), which prepares for long texts: this is asked of each variable of each
+     * process. */
+    for (; *name; name++)
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+            if ((*name | 0x20) == *words[i] && strncasecmp(name, words[i], strlen(words[i])) == 0)
+                return true;
+    return false;
+}
+
+static void mask_callers(struct env_set *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (set->v[i].origin == ORIGIN_CALLER && looks_secret(set->v[i].name))
+            set->v[i].value = "***";
 }
 
 void env_make_with(struct env_set *set, const struct plan *plan, const struct process *process,
@@ -212,7 +281,15 @@ void env_make_with(struct env_set *set, const struct plan *plan, const struct pr
         if (families[i].gets(plan, process))
             families[i].add(set, plan, process);
     env_job(set, plan, &plan->replicas[process->replica], entries, masked);
-    finish_path(set, plan, process);
+    /* The operator appends its variables to those of a container, and the last one counts. */
+    if (pytorchjobs(plan, process) && entries->init < 0)
+        env_pytorchjob(set, plan, process);
+    if (plan->facts->site.elsewhere)
+        drop_local(set);
+    else
+        finish_path(set, plan, process);
+    if (masked)
+        mask_callers(set);
 }
 
 void env_make(struct env_set *set, const struct plan *plan, const struct process *process,

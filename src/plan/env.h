@@ -15,6 +15,7 @@ struct env_set {
     size_t n, cap;
     uint32_t *index; /* open addressing by name, places from 1; some families are O(replicas) */
     size_t n_index;  /* a power of two */
+    bool local;      /* what is put now only makes sense on this machine */
 };
 
 /* Adds a variable, or replaces it at its old place. why: the reason of a default, or NULL. */
@@ -22,6 +23,9 @@ void env_put(struct env_set *set, const char *name, const char *value, enum orig
              const char *why);
 void env_putf(struct env_set *set, enum origin origin, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds a variable of the job as it stands in the file: a reference, or a text in which $(NAME) is
+ * left. */
+void env_put_unresolved(struct env_set *set, const struct env_entry *entry);
 const struct env_value *env_get(const struct env_set *set, const char *name); /* or NULL */
 
 /* The caller's variables that reach every process: the same for all of a plan. */
@@ -37,7 +41,16 @@ const char *env_expand(const struct env_set *set, const char *text);
 struct env_default {
     const char *name;
     unsigned families; /* as the table's own enum says; 0 = always */
-    enum { AS_IT_IS, IN_SCRATCH, INTERFACE, THREADS, HOSTFILE_OPEN_MPI, HOSTFILE_HYDRA } where;
+    /* All but AS_IT_IS only make sense on this machine. */
+    enum {
+        AS_IT_IS,
+        ONLY_HERE,
+        IN_SCRATCH,
+        INTERFACE,
+        THREADS,
+        HOSTFILE_OPEN_MPI,
+        HOSTFILE_HYDRA
+    } where;
     const char *value;
     bool (*when)(const struct plan *plan); /* NULL = always */
     const char *why;

@@ -84,11 +84,19 @@ static void add(struct env_set *set, const char *name, const char *value)
         env_put(set, name, value, ORIGIN_DIALECT, NULL);
 }
 
-/* Azure calls an experiment after the directory from which the job was sent, the previews did not. */
+static void add_path(struct env_set *set, const char *name, const char *path)
+{
+    set->local = true;
+    add(set, name, path);
+    set->local = false;
+}
+
+/* Azure calls an experiment after the directory from which the job was sent, the previews did not.
+ */
 static const char *experiment_of(const struct job_spec *spec)
 {
     const char *slash = spec->dir ? strrchr(spec->dir, '/') : NULL;
-    bool today = !strcmp(spec->dialect, "azureml");
+    bool today = spec->platform.environment == PLATFORM_AZUREML;
 
     if (spec->experiment)
         return spec->experiment;
@@ -104,8 +112,10 @@ static void add_values(struct env_set *set, const struct plan *plan)
     for (size_t i = 0; i < plan->spec->n_values; i++) {
         const struct job_value *v = &plan->spec->values[i];
 
+        set->local = v->kind == VALUE_OUTPUT || (v->kind == VALUE_INPUT && !v->remote);
         add(set, arena_printf(set->arena, "%s%s", prefixes[v->kind], v->name),
             value_here(set->arena, plan->spec, plan->facts, v));
+        set->local = false;
     }
 }
 
@@ -115,14 +125,15 @@ static void add_job(struct env_set *set, const struct plan *plan, const struct r
     const char *experiment = experiment_of(plan->spec);
     const char *workdir = plan->workdirs[rp->role_index];
 
-    add(set, "AZUREML_RUN_ID", facts->run_id);
+    add(set, "AZUREML_RUN_ID", facts->site.run_id);
     /* there it is an identifier of its own; what libraries ask is whether it is set */
     add(set, "AZUREML_EXPERIMENT_ID", experiment);
     add(set, "AZUREML_ARM_PROJECT_NAME", experiment);
-    add(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
-    add(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
-    add(set, "AZ_BATCHAI_JOB_TEMP", facts->scratch_dir);
-    add(set, "AZ_BATCHAI_STDOUTERR_DIR", arena_printf(set->arena, "%s/logs", facts->run_dir));
+    add_path(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
+    add_path(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
+    add_path(set, "AZ_BATCHAI_JOB_TEMP", facts->site.scratch_dir);
+    add_path(set, "AZ_BATCHAI_STDOUTERR_DIR",
+             arena_printf(set->arena, "%s/logs", facts->site.run_dir));
     add_values(set, plan);
 }
 
@@ -168,10 +179,10 @@ void env_azureml(struct env_set *set, const struct plan *plan, const struct proc
     env_putf(set, ORIGIN_DIALECT, "AZUREML_PROCESS_NAME", "rank_%s",
              rank ? rank->value : env_get(set, "AZUREML_CR_NODE_RANK")->value);
     if (rp->role->kind == ROLE_LAUNCHER && plan->hostfile) {
-        const char *path = arena_printf(set->arena, "%s/" PLAN_HOSTFILE, plan->facts->run_dir);
+        const char *path = arena_printf(set->arena, "%s/" PLAN_HOSTFILE, plan->facts->site.run_dir);
 
-        add(set, "AZUREML_MPI_HOSTFILE", path);
-        add(set, "AZ_BATCHAI_MPI_HOST_FILE", path);
+        add_path(set, "AZUREML_MPI_HOSTFILE", path);
+        add_path(set, "AZ_BATCHAI_MPI_HOST_FILE", path);
     }
     if (plan->spec->framework == FRAMEWORK_TENSORFLOW) {
         add(set, "AZ_BATCHAI_PS_HOSTS", task_addresses(set->arena, plan, "ps", "parameter_server"));

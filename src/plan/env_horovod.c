@@ -9,10 +9,10 @@
 static const struct env_default defaults[] = {
     {.name = "HOROVOD_GLOO_IFACE",
      .where = INTERFACE,
-     .why = "Horovod takes every interface of the machine otherwise"},
+     .why = "otherwise Horovod uses every network interface"},
     {.name = "HOROVOD_START_TIMEOUT",
      .value = "300",
-     .why = "30 s are short for many hosts on few cores"},
+     .why = "30 s is short for many hosts on few cores"},
 };
 
 void env_horovod(struct env_set *set, const struct plan *plan, const struct process *process)

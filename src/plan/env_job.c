@@ -1,8 +1,9 @@
 /* env_job.c - the environment that the job file asks for, as a kubelet would make it.
  *
  * $(NAME) in a value stands for a variable defined before it; one that is not stays as written, and
- * $$ stands for $. Fields and resources are answered from the plan, secrets and config maps from what
- * was given to the run. Whole secrets and config maps come before the single variables, which win.
+ * $$ stands for $. Fields and resources are answered from the plan, secrets and config maps from
+ * what was given to the run. Whole secrets and config maps come before the single variables, which
+ * win.
  */
 #include <ctype.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "plan/env.h"
-#include "plan/place.h"
+#include "plan/relocate.h"
 
 /* Adds what "$(…" at s stands for; returns the number of bytes read. */
 static size_t add_reference(struct strbuf *sb, const struct env_set *set, const char *s)
@@ -26,7 +27,7 @@ static size_t add_reference(struct strbuf *sb, const struct env_set *set, const 
     const struct env_value *v = name ? env_get(set, name) : NULL;
 
     /* The caller's variables are none of the container's: a kubelet would not know them. */
-    if (v && v->origin != ORIGIN_CALLER)
+    if (v && !v->reference && v->origin != ORIGIN_CALLER)
         strbuf_addstr(sb, v->value);
     else
         strbuf_add(sb, s, (size_t)(end - s) + 1);
@@ -54,7 +55,8 @@ const char *env_expand(const struct env_set *set, const char *text)
     return arena_strndup(set->arena, sb.buf, sb.len);
 }
 
-/* --- references --------------------------------------------------------------------------------- */
+/* --- references ---------------------------------------------------------------------------------
+ */
 
 /* metadata.labels['key'], metadata.annotations['key'] of the role's pod template */
 static const char *template_metadata(struct arena *a, const struct role *role, const char *field)
@@ -84,7 +86,7 @@ static const char *field_value(struct arena *a, const struct plan *plan,
     } fields[] = {
         {"metadata.name", replica->host},
         {"metadata.namespace", name_space ? name_space : "default"},
-        {"metadata.uid", arena_printf(a, "%s-%s", plan->facts->run_id, replica->name)},
+        {"metadata.uid", arena_printf(a, "%s-%s", plan->facts->site.run_id, replica->name)},
         {"spec.nodeName", "localhost"},
         {"spec.serviceAccountName", account && account->text ? account->text : "default"},
         {"status.podIP", replica->address},
@@ -113,7 +115,7 @@ static const char *resource_value(struct arena *a, const struct plan *plan,
 {
     const struct resources *r = &replica->role->res;
     const struct facts *facts = plan->facts;
-    int64_t cpus = (int64_t)facts->cpus * 1000;
+    int64_t cpus = (int64_t)facts->machine.cpus * 1000;
     const struct {
         const char *field;
         int64_t value, unset;
@@ -121,7 +123,7 @@ static const char *resource_value(struct arena *a, const struct plan *plan,
     } fields[] = {
         {"limits.cpu", r->cpu_limit_milli, cpus, true},
         {"requests.cpu", r->cpu_request_milli, asked(r->cpu_limit_milli), true},
-        {"limits.memory", r->memory_limit, facts->memory, false},
+        {"limits.memory", r->memory_limit, facts->machine.memory, false},
         {"requests.memory", r->memory_request, asked(r->memory_limit), false},
     };
     int64_t divisor = 0;
@@ -151,12 +153,13 @@ const char *env_reference(struct arena *a, const struct plan *plan, const struct
     return resource_value(a, plan, replica, entry);
 }
 
-/* --- entries ------------------------------------------------------------------------------------ */
+/* --- entries ------------------------------------------------------------------------------------
+ */
 
 const char *env_given(const struct facts *facts, const struct env_entry *entry)
 {
-    for (size_t i = 0; i < facts->n_secrets; i++) {
-        const struct secret_value *v = &facts->secrets[i];
+    for (size_t i = 0; i < facts->given.n_secrets; i++) {
+        const struct secret_value *v = &facts->given.secrets[i];
 
         if (v->source == entry->source && !strcmp(v->name, entry->ref_name) &&
             !strcmp(v->key, entry->ref_key))
@@ -188,11 +191,14 @@ static const char *entry_value(struct env_set *set, const struct plan *plan,
 }
 
 /* What tells a process where it is, nobody changes. */
+static bool is_ours(const struct env_set *set, const char *name)
+{
+    return !strncmp(name, "MUSTER_", 7) && env_get(set, name);
+}
+
 static void put_of_job(struct env_set *set, const char *name, const char *value)
 {
-    bool ours = !strncmp(name, "MUSTER_", 7) && env_get(set, name);
-
-    if (value && !ours)
+    if (value && !is_ours(set, name))
         env_put(set, name, value, ORIGIN_JOB, NULL);
 }
 
@@ -210,8 +216,8 @@ static bool is_name(const char *name)
 static void put_whole(struct env_set *set, const struct facts *facts, const struct env_entry *from,
                       bool masked)
 {
-    for (size_t i = 0; i < facts->n_secrets; i++) {
-        const struct secret_value *v = &facts->secrets[i];
+    for (size_t i = 0; i < facts->given.n_secrets; i++) {
+        const struct secret_value *v = &facts->given.secrets[i];
         const char *name;
 
         if (v->source != from->source || strcmp(v->name, from->ref_name) != 0)
@@ -225,12 +231,18 @@ static void put_whole(struct env_set *set, const struct facts *facts, const stru
 void env_job(struct env_set *set, const struct plan *plan, const struct replica *replica,
              const struct env_entries *entries, bool masked)
 {
+    if (plan->facts->site.references) {
+        for (size_t i = 0; i < entries->n; i++)
+            if (!is_ours(set, entries->v[i].name))
+                env_put_unresolved(set, &entries->v[i]);
+        return;
+    }
     for (size_t i = 0; i < entries->n_from; i++)
         put_whole(set, plan->facts, &entries->from[i], masked);
     for (size_t i = 0; i < entries->n; i++) {
         const char *value = entry_value(set, plan, replica, &entries->v[i], masked);
 
         put_of_job(set, entries->v[i].name,
-                   place_path(set->arena, plan, replica, entries->init, value));
+                   relocate_path(set->arena, plan, replica, entries->init, value));
     }
 }

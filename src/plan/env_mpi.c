@@ -11,7 +11,7 @@
 
 static bool as_root(const struct plan *plan)
 {
-    return plan->facts->root;
+    return plan->facts->machine.root;
 }
 
 /* Daemons that share a host name share a session directory too, and destroy each other's. Theirs is
@@ -23,7 +23,7 @@ static bool of_own_name(const struct plan *plan)
 
 static bool crowded(const struct plan *plan)
 {
-    return plan->world > plan->facts->cpus;
+    return plan->world > plan->facts->machine.cpus;
 }
 
 /* A job without a launcher says nothing about its slots: there may be more ranks than promised. */
@@ -82,8 +82,8 @@ static const unsigned families[] = {
 #define HOSTFILE(format) format, NULL, NULL, "for commands that name no hostfile"
 #define WRAPPER                                                                                    \
     IN_SCRATCH, "/" PLAN_BIN "/" PLAN_RANK_WRAPPER, ranks_are_told_apart,                          \
-        "each rank's own log and end"
-#define INTERFACE_WHY "by which replicas reach each other"
+        "records log and exit status of each rank"
+#define INTERFACE_WHY "connects the replicas"
 #define REACHED INTERFACE, NULL, NULL, INTERFACE_WHY
 #define SESSIONS IN_SCRATCH, "", of_own_name, "runs must not share session directories"
 #define ROOT AS_IT_IS, "1", as_root, "mpirun refuses root otherwise"
@@ -105,10 +105,10 @@ static const struct env_default defaults[] = {
     {"HYDRA_IFACE", HYDRA | INTEL, REACHED},
     {"OMPI_MCA_btl_tcp_if_include", OMPI, INTERFACE, NULL, no_interface_chosen, INTERFACE_WHY},
     {"OMPI_MCA_rmaps_base_oversubscribe", OMPI4, AS_IT_IS, "1", slots_guessed,
-     "nothing says how many ranks a replica takes"},
+     "the number of ranks per replica is not set"},
     {"PRTE_MCA_rmaps_default_mapping_policy", OMPI5, AS_IT_IS, ":oversubscribe", slots_guessed,
-     "nothing says how many ranks a replica takes"},
-    {"OMPI_MCA_mpi_yield_when_idle", OMPI, AS_IT_IS, "1", crowded,
+     "the number of ranks per replica is not set"},
+    {"OMPI_MCA_mpi_yield_when_idle", OMPI, ONLY_HERE, "1", crowded,
      "more ranks than cores must not spin"},
     {"OMPI_MCA_odls_base_num_threads", OMPI4, AS_IT_IS, "0", NULL,
      "mpirun may hang on short processes"},
@@ -118,8 +118,8 @@ static const struct env_default defaults[] = {
     {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT", OMPI5, ROOT},
     {"PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", OMPI5, ROOT},
-    {"SHELL", ANY, AS_IT_IS, "/bin/sh", NULL, "what the agent runs commands with"},
-    {"LD_LIBRARY_PATH", ANY, AS_IT_IS, "", NULL, "-x LD_LIBRARY_PATH wants it set"},
+    {"SHELL", ANY, AS_IT_IS, "/bin/sh", NULL, "used by the agent to run commands"},
+    {"LD_LIBRARY_PATH", ANY, ONLY_HERE, "", NULL, "-x LD_LIBRARY_PATH requires it"},
 };
 
 /* "OMPI_MCA_plm_rsh_agent" -> "plm_rsh_agent"; NULL if it is no MCA parameter */
@@ -139,7 +139,7 @@ void env_mpi(struct env_set *set, const struct plan *plan, const struct process 
         const struct env_default *d = &defaults[i];
         const char *parameter = mca_parameter(d->name);
 
-        if (!(d->families & families[plan->facts->mpi]))
+        if (!(d->families & families[plan->facts->machine.mpi]))
             continue;
         if (parameter && mpi && mpi_line_sets(mpi, parameter))
             continue;

@@ -26,18 +26,20 @@ static const struct passed_on {
 
 static bool is_passed_on(struct arena *a, const struct facts *facts, const char *name, size_t n)
 {
+    if (facts->caller.inherit_all)
+        return true;
     for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++) {
         const char *pattern = passed_on[i].pattern;
         size_t len = strlen(pattern);
         bool star = pattern[len - 1] == '*';
 
-        if (facts->clean_env && !passed_on[i].always)
+        if (facts->caller.clean_env && !passed_on[i].always)
             continue;
         if (star ? n >= len - 1 && !memcmp(name, pattern, len - 1)
                  : n == len && !memcmp(name, pattern, n))
             return true;
     }
-    for (const char *const *p = facts->inherit_env; p && *p; p++)
+    for (const char *const *p = facts->caller.inherit_env; p && *p; p++)
         if (fnmatch(*p, arena_strndup(a, name, n), 0) == 0)
             return true;
     return false;
@@ -47,9 +49,9 @@ const char *caller_getenv(struct arena *a, const struct facts *facts, const char
 {
     size_t n = strlen(name);
 
-    for (const char *const *e = facts->caller_env; *e; e++)
+    for (const char *const *e = facts->caller.env; e && *e && !facts->site.elsewhere; e++)
         if (**e == *name && !strncmp(*e, name, n) && (*e)[n] == '=')
-            return !facts->clean_env || is_passed_on(a, facts, name, n) ? *e + n + 1 : NULL;
+            return !facts->caller.clean_env || is_passed_on(a, facts, name, n) ? *e + n + 1 : NULL;
     return NULL;
 }
 
@@ -57,7 +59,7 @@ size_t env_passed_on(struct arena *a, const struct facts *facts, const struct en
 {
     struct env_set set = {.arena = a};
 
-    for (const char *const *e = facts->caller_env; e && *e; e++) {
+    for (const char *const *e = facts->caller.env; e && *e && !facts->site.elsewhere; e++) {
         size_t n = strcspn(*e, "=");
 
         if (n && (*e)[n] && is_passed_on(a, facts, *e, n))
@@ -89,11 +91,25 @@ const char *plan_gpus(struct arena *a, const struct plan *plan, const struct rep
         if (i + 1 == replica->id)
             before = all;
     }
-    if (plan->facts->gpus_pretended || all > plan->facts->gpus)
+    if (plan->facts->machine.gpus_pretended || all > plan->facts->machine.gpus)
         return "";
     for (int64_t i = before; i < before + mine; i++)
         strbuf_addf(&sb, "%s%lld", i > before ? "," : "", (long long)i);
     return arena_strndup(a, sb.buf, sb.len);
+}
+
+static void add_local(struct env_set *set, const struct plan *plan, const struct replica *rp)
+{
+    const char *run_dir = plan->facts->site.run_dir, *gpus = plan_gpus(set->arena, plan, rp);
+
+    set->local = !plan->facts->site.elsewhere || !plan->facts->site.shim;
+    env_put(set, "MUSTER_RUN_DIR", run_dir, ORIGIN_MUSTER, NULL);
+    env_putf(set, ORIGIN_MUSTER, "MUSTER_PEERS", "%s/" PLAN_PEERS, run_dir);
+    set->local = true;
+    if (gpus)
+        env_put(set, "CUDA_VISIBLE_DEVICES", gpus, ORIGIN_MUSTER,
+                *gpus ? "its share of this machine's GPUs" : "fewer GPUs than the job requests");
+    set->local = false;
 }
 
 void env_muster(struct env_set *set, const struct plan *plan, const struct process *process)
@@ -104,24 +120,16 @@ void env_muster(struct env_set *set, const struct plan *plan, const struct proce
         const char *name, *value;
     } own[] = {
         {"MUSTER_JOB", plan->spec->name},
-        {"MUSTER_RUN_ID", facts->run_id},
+        {"MUSTER_RUN_ID", facts->site.run_id},
         {"MUSTER_ROLE", rp->role->name},
         {"MUSTER_INDEX", arena_printf(set->arena, "%d", rp->index)},
         {"MUSTER_HOST", rp->host},
         {"MUSTER_ATTEMPT", arena_printf(set->arena, "%u", set->start.attempt)},
-        {"MUSTER_RUN_DIR", facts->run_dir},
-        {"MUSTER_PEERS", arena_printf(set->arena, "%s/" PLAN_PEERS, facts->run_dir)},
         {"HOSTNAME", rp->host},
         {"PDSH_RCMD_TYPE", "ssh"}, /* Debian's pdsh would take rsh, which nobody answers */
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         env_put(set, own[i].name, own[i].value, ORIGIN_MUSTER, NULL);
-
-    const char *gpus = plan_gpus(set->arena, plan, rp);
-
-    if (gpus)
-        env_put(set, "CUDA_VISIBLE_DEVICES", gpus, ORIGIN_MUSTER,
-                *gpus ? "its share of this machine's"
-                      : "there are fewer GPUs than the job asks for");
+    add_local(set, plan, rp);
 }

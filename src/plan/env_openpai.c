@@ -6,9 +6,9 @@
  * set in both. A name that no shell could use (a role or label with '.' or '~') is left out, as it
  * never reached a task there either.
  *
- * Stand-ins, because there is nothing of the kind here: the user is the caller; PAI_DEFAULT_FS_URI is
- * empty, as it was where there was no HDFS; identifiers of Kubernetes and YARN objects are made of the
- * run's; attempts count from 0.
+ * Stand-ins, because there is nothing of the kind here: the user is the caller; PAI_DEFAULT_FS_URI
+ * is empty, as it was where there was no HDFS; identifiers of Kubernetes and YARN objects are made
+ * of the run's; attempts count from 0.
  */
 #include <ctype.h>
 #include <string.h>
@@ -25,7 +25,8 @@ struct pai {
     bool v1;
 };
 
-/* --- names -------------------------------------------------------------------------------------- */
+/* --- names --------------------------------------------------------------------------------------
+ */
 
 static bool is_name(const char *name)
 {
@@ -71,7 +72,8 @@ static void put_of_role(struct pai *p, const char *before, const struct role *ro
         put(p, arena_printf(p->arena, "%s%s%s", before, other, after), value);
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------
+ */
 
 static int64_t known(int64_t quantity, int64_t unit)
 {
@@ -140,7 +142,8 @@ static const char *instances(struct pai *p)
     return arena_strndup(p->arena, sb.buf, sb.len);
 }
 
-/* --- what all generations have ------------------------------------------------------------------ */
+/* --- what all generations have ------------------------------------------------------------------
+ */
 
 static void add_job(struct pai *p)
 {
@@ -227,16 +230,19 @@ static void add_task(struct pai *p)
         strbuf_addf(&ports, "%s:%s;", rp->ports[i].label, numbers);
     }
     put(p, "PAI_CONTAINER_HOST_PORT_LIST", arena_strndup(p->arena, ports.buf, ports.len));
+    p->set->local = true; /* elsewhere the platform deals out its devices itself */
     put(p, "NVIDIA_VISIBLE_DEVICES", gpus && *gpus ? gpus : "none");
+    p->set->local = false;
 }
 
-/* --- the first generation ----------------------------------------------------------------------- */
+/* --- the first generation -----------------------------------------------------------------------
+ */
 
 static void add_v1(struct pai *p)
 {
     const struct job_spec *spec = p->plan->spec;
     const struct role *role = p->rp->role;
-    const char *run_id = p->plan->facts->run_id;
+    const char *run_id = p->plan->facts->site.run_id;
     const struct pai_spec *dirs = spec->pai;
 
     put(p, "PAI_JOB_NAME", spec->name);
@@ -265,7 +271,8 @@ static void add_v1(struct pai *p)
     put_int(p, "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM", role->min_succeeded > 0);
 }
 
-/* --- the second generation ---------------------------------------------------------------------- */
+/* --- the second generation ----------------------------------------------------------------------
+ */
 
 /* What FrameworkController gives every container. A framework's name is an md5 there, which says
  * nothing to anybody; here it is the job's name in letters that a pod may have. */
@@ -274,7 +281,7 @@ static void add_controller(struct pai *p)
     struct arena *a = p->arena;
     const char *framework = normalised(a, p->plan->spec->name);
     const char *role = normalised(a, p->rp->role->name);
-    const char *uid = p->plan->facts->run_id;
+    const char *uid = p->plan->facts->site.run_id;
     const char *pod_uid = arena_printf(a, "%s-%s-%d", uid, role, p->rp->index);
     int attempt = (int)p->set->start.attempt - 1, retry = (int)p->set->start.instance - 1;
 
@@ -304,8 +311,10 @@ static void add_v2(struct pai *p)
     put(p, "PAI_JOB_NAME", framework);
     put(p, "PAI_VIRTUAL_CLUSTER", spec->queue ? spec->queue : "default");
     put(p, "PAI_TASK_ROLE_INSTANCES", instances(p));
+    p->set->local = true;
     put(p, "PAI_WORK_DIR", p->plan->workdirs[p->rp->role_index]);
     put(p, "HIVED_VISIBLE_DEVICES", env_get(p->set, "NVIDIA_VISIBLE_DEVICES")->value);
+    p->set->local = false;
     add_controller(p);
 }
 
@@ -317,9 +326,9 @@ void env_openpai(struct env_set *set, const struct plan *plan, const struct proc
         .arena = set->arena,
         .plan = plan,
         .rp = &plan->replicas[process->replica],
-        .user = plan->facts->user ? plan->facts->user
-                : callers         ? callers
-                                  : "user",
+        .user = plan->facts->caller.user ? plan->facts->caller.user
+                : callers                ? callers
+                                         : "user",
         .v1 = plan->spec->pai->version == 1,
     };
 

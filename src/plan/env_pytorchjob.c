@@ -1,9 +1,9 @@
-/* env_pytorchjob.c - what Kubeflow's operator gives the pods of a PyTorchJob, and what of it torchrun
- * gets in a job of Muster's own form.
+/* env_pytorchjob.c - what Kubeflow's operator gives the pods of a PyTorchJob, and what of it
+ * torchrun gets in a job of Muster's own form.
  *
- * MASTER_ADDR and RANK are of nodes, for scripts that are started once on each; torchrun reads PET_*
- * and makes its own of them. A job without a master gets neither, as on a cluster: torchrun finds
- * the rendezvous by PET_RDZV_ENDPOINT. The operator before v1 knew no torchrun.
+ * MASTER_ADDR and RANK are of nodes, for scripts that are started once on each; torchrun reads
+ * PET_* and makes its own of them. A job without a master gets neither, as on a cluster: torchrun
+ * finds the rendezvous by PET_RDZV_ENDPOINT. The operator before v1 knew no torchrun.
  */
 #include <string.h>
 
@@ -98,13 +98,16 @@ void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct p
     bool old = !plan->spec->nproc;
 
     put(set, "PYTHONUNBUFFERED", old ? "0" : "1");
-    if (master)
+    if (master && master->replicas)
         put_master(set, plan, rp, plan_replica(plan, master, 0));
     if (old)
         return;
     put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
     if (plan->spec->elastic) {
-        const struct replica *first = plan_replica(plan, spec_role(plan->spec, "worker"), 0);
+        const struct role *worker = spec_role(plan->spec, "worker");
+        const struct replica *first =
+            worker && worker->replicas ? plan_replica(plan, worker, 0) : &plan->replicas[0];
+
         put_elastic(set, plan, first, plan_port(first, "RDZV_PORT"));
     } else {
         put_number(set, "PET_NNODES", plan->n_replicas);

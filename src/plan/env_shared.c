@@ -1,5 +1,5 @@
-/* env_shared.c - what keeps replicas apart that share one host name, one /tmp and one /dev/shm: only
- * at level `none`.
+/* env_shared.c - what keeps replicas apart that share one host name, one /tmp and one /dev/shm:
+ * only at level `none`.
  *
  * Libraries name their files after the host. Two replicas that believe to be two hosts and are one
  * then write into each other's: Open MPI's shared memory crashes by it.
@@ -23,7 +23,9 @@ void env_shared(struct env_set *set, const struct plan *plan, const struct proce
 
     if (!isolation_is(plan->facts, "none"))
         return;
-    dir = arena_printf(set->arena, "%s/%s", plan->facts->scratch_dir, rp->name);
+    set->local = true;
+    dir = arena_printf(set->arena, "%s/%s", plan->facts->site.scratch_dir, rp->name);
     for (size_t i = 0; i < (calls_mpirun(rp) ? 1 : ARRAY_SIZE(names)); i++)
         env_put(set, names[i], dir, ORIGIN_MUSTER, "replicas share this host's directories");
+    set->local = false;
 }

@@ -106,11 +106,11 @@ static void write_sparse_cluster(struct json *j, struct arena *a, const struct p
     json_end(j);
 }
 
-/* Kubeflow's operator gives none to a job of one replica, which TensorFlow takes for a local one. */
+/* Kubeflow's operator gives none to a job of one replica, which TensorFlow takes for a local one.
+ */
 static bool has_cluster(const struct plan *plan)
 {
-    return !plan->spec->dialect || strcmp(plan->spec->dialect, "kubeflow-tf") != 0 ||
-           plan->n_replicas != 1;
+    return plan->spec->platform.environment != PLATFORM_TFJOB || plan->n_replicas != 1;
 }
 
 void env_tensorflow(struct env_set *set, const struct plan *plan, const struct process *process)

@@ -1,5 +1,5 @@
-/* env_training.c - what a first run with a framework falls over, or is slow by, where all hosts are one
- * machine: rows as in env_mpi.c, defaults, each with its reason.
+/* env_training.c - what a first run with a framework falls over, or is slow by, where all hosts are
+ * one machine: rows as in env_mpi.c, defaults, each with its reason.
  *
  * Not here: how processes find each other (env_torch.c, env_pytorchjob.c, env_tensorflow.c, …).
  */
@@ -26,13 +26,13 @@ static int64_t n_computing(const struct plan *plan)
 
 int64_t env_threads(const struct plan *plan)
 {
-    int64_t each = plan->facts->cpus / n_computing(plan);
+    int64_t each = plan->facts->machine.cpus / n_computing(plan);
 
     return each > 0 ? each : 1;
 }
 
-/* mpirun binds its ranks to cores, and OpenMP takes what it is bound to: only a rank for which there
- * is no whole core has to be told. */
+/* mpirun binds its ranks to cores, and OpenMP takes what it is bound to: only a rank for which
+ * there is no whole core has to be told. */
 static bool cores_are_shared(const struct plan *plan)
 {
     return n_computing(plan) > 1 && (!plan->calls_mpi || env_threads(plan) == 1);
@@ -51,23 +51,23 @@ static bool is_elastic(const struct plan *plan)
 static const struct env_default defaults[] = {
     {.name = "PYTHONUNBUFFERED",
      .value = "1",
-     .why = "what Python prints is seen at once, also the last words"},
+     .why = "shows Python output immediately and completely"},
     {.name = "OMP_NUM_THREADS",
      .where = THREADS,
      .when = cores_are_shared,
-     .why = "each process would take every core"},
+     .why = "otherwise each process uses every core"},
     {.name = "GLOO_SOCKET_IFNAME",
      .where = INTERFACE,
      .when = is_torch,
-     .why = "by which replicas reach each other"},
+     .why = "connects the replicas"},
     {.name = "NCCL_SOCKET_IFNAME",
      .where = INTERFACE,
      .when = is_torch,
-     .why = "by which replicas reach each other"},
+     .why = "connects the replicas"},
     {.name = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
      .value = "1",
      .when = is_elastic,
-     .why = "ranks of a new round would meet dead ones in the agent's store"},
+     .why = "otherwise ranks of a new round find stale entries in the agent's store"},
 };
 
 void env_training(struct env_set *set, const struct plan *plan, const struct process *process)

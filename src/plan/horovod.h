@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/shellwords.h"
 
-/* The first call of horovodrun in the text as a line for mpirun, or NULL if it cannot be said: there
- * is none, or it is an elastic one, which mpirun cannot do. */
+/* The first call of horovodrun in the text as a line for mpirun, or NULL if it cannot be said:
+ * there is none, or it is an elastic one, which mpirun cannot do. */
 const char *horovod_as_mpirun(struct arena *a, const char *text, const struct shell_word *words,
                               size_t n);
 

@@ -1,7 +1,8 @@
-/* init.c - the commands that run in a replica before its own: what is executed, with what around it.
+/* init.c - the commands that run in a replica before its own: what is executed, with what around
+ * it.
  *
- * An init command has the variables of its replica's first process, but those that the job file gives
- * the main container: it has its own instead.
+ * An init command has the variables of its replica's first process, but those that the job file
+ * gives the main container: it has its own instead.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #include "base/limits.h"
 #include "plan/env.h"
-#include "plan/place.h"
+#include "plan/relocate.h"
 
 const char *volume_source_name(enum volume_source source)
 {
@@ -45,7 +46,7 @@ bool plan_runs_init(const struct plan *plan, const struct replica *replica, size
     const struct job_spec *spec = plan->spec;
     const struct role *role = replica->role;
 
-    if (i >= role->n_init || is_named(plan->facts->skip_init, role->init[i].name))
+    if (i >= role->n_init || is_named(plan->facts->caller.skip_init, role->init[i].name))
         return false;
     if (start.resumed && mode_skips(spec->resume_roles, spec->n_resume_roles, role->name))
         return false;
@@ -84,9 +85,12 @@ const char *const *plan_init_argv(struct arena *a, const struct plan *plan,
         return NULL;
     argv = ARENA_ARRAY(a, const char *, n + k + 1);
     make_env(&set, plan, replica, i, masked);
-    for (size_t w = 0; w < n + k; w++)
-        argv[w] = env_expand(&set, w < n ? init->argv[w] : init->args[w - n]);
-    return place_argv(a, plan, replica, (int)i, argv);
+    for (size_t w = 0; w < n + k; w++) {
+        const char *word = w < n ? init->argv[w] : init->args[w - n];
+
+        argv[w] = plan->facts->site.references ? word : env_expand(&set, word);
+    }
+    return relocate_argv(a, plan, replica, (int)i, argv);
 }
 
 size_t plan_init_env(struct arena *a, const struct plan *plan, const struct replica *replica,
@@ -102,10 +106,10 @@ size_t plan_init_env(struct arena *a, const struct plan *plan, const struct repl
 const char *plan_init_workdir(struct arena *a, const struct plan *plan,
                               const struct replica *replica, size_t i)
 {
-    const char *const *const *dirs = plan->facts->init_dirs;
+    const char *const *const *dirs = plan->facts->site.init_dirs;
     const char *dir = dirs ? dirs[replica->role_index][i] : NULL;
 
-    return dir ? place_path(a, plan, replica, (int)i, dir) : plan_workdir(a, plan, replica);
+    return dir ? relocate_path(a, plan, replica, (int)i, dir) : plan_workdir(a, plan, replica);
 }
 
 const char *plan_init_log(const struct replica *replica, const char *init, struct start start,
@@ -133,7 +137,7 @@ const char *plan_sub_path(struct arena *a, const struct plan *plan, const struct
 
     if (!mount->sub_path)
         return "";
-    if (!mount->expand_sub_path)
+    if (!mount->expand_sub_path || plan->facts->site.references)
         return mount->sub_path;
     if (i < 0)
         env_make(&set, plan, &plan->processes[replica->first_process], false);

@@ -1,8 +1,8 @@
 /* lints.c - what in a job's commands will not work as it stands, each with what would.
  *
  * Only what the text itself shows: variables that nobody sets, ports and network interfaces written
- * as literals, a backend that needs GPUs, horovodrun where there is none. Nothing is changed; a rewrite is the dialect's
- * business. What a script does that a command calls is not seen here.
+ * as literals, a backend that needs GPUs, horovodrun where there is none. Nothing is changed; a
+ * rewrite is the dialect's business. What a script does that a command calls is not seen here.
  */
 #include "plan/lints.h"
 
@@ -13,53 +13,13 @@
 #include "base/num.h"
 #include "base/shellwords.h"
 #include "base/strbuf.h"
+#include "plan/command.h"
 #include "plan/env.h"
 #include "plan/horovod.h"
 #include "plan/mpi.h"
 
-/* A role's command as text for a shell, cut into words. */
-struct command {
-    struct notes *ns;
-    const struct plan *plan;
-    const struct role *role;
-    const char *text;
-    bool by_shell; /* a shell reads it: variables in it are expanded */
-    const struct shell_word *v;
-    size_t n;
-};
-
-/* --- the command -------------------------------------------------------------------------------- */
-
-/* The text of {"bash", "-c", TEXT}, or NULL. */
-static const char *shell_text(const char *const *argv)
-{
-    const char *base = strrchr(argv[0], '/');
-    size_t n;
-
-    base = base ? base + 1 : argv[0];
-    n = strlen(base);
-    if (n < 2 || strcmp(base + n - 2, "sh") != 0)
-        return NULL;
-    for (size_t i = 1; argv[i] && argv[i][0] == '-'; i++) {
-        size_t len = strlen(argv[i]);
-
-        if (argv[i][1] != '-' && argv[i][len - 1] == 'c')
-            return argv[i + 1];
-    }
-    return NULL;
-}
-
-static const char *joined(struct arena *a, const char *const *argv)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    for (; *argv; argv++) {
-        if (sb.len)
-            strbuf_addch(&sb, ' ');
-        strbuf_add_shell_word(&sb, *argv);
-    }
-    return arena_strndup(a, sb.buf, sb.len);
-}
+/* --- the command --------------------------------------------------------------------------------
+ */
 
 static bool command_of(struct command *c)
 {
@@ -67,19 +27,14 @@ static bool command_of(struct command *c)
     const struct replica *rp = plan_replica(c->plan, c->role, 0);
     const struct process *p = rp ? &c->plan->processes[rp->first_process] : NULL;
 
-    if (!p || (!p->shell && (!p->argv || !p->argv[0])))
-        return false;
-    c->text = p->shell ? p->shell : shell_text(p->argv);
-    c->by_shell = c->text;
+    c->text = p ? command_shown(a, p->shell, p->argv, &c->by_shell) : NULL;
     if (!c->text)
-        c->text = joined(a, p->argv);
+        return false;
     c->n = shell_words(a, c->text, &c->v);
     return true;
 }
 
-/* What stands behind KEY in "KEY=VALUE", "--key=VALUE" or in the word after "key"; NULL if word i is
- * neither. A value with an expansion in it is none: nothing can be said of it. */
-static const char *value_of(const struct command *c, size_t i, const char *key, bool next_word)
+const char *lint_value(const struct command *c, size_t i, const char *key, bool next_word)
 {
     const struct shell_word *w = &c->v[i];
     size_t n = strlen(key);
@@ -93,8 +48,7 @@ static const char *value_of(const struct command *c, size_t i, const char *key, 
     return c->v[i + 1].plain ? c->v[i + 1].text : NULL;
 }
 
-/* A literal of the role's own environment, or NULL. */
-static const char *literal_of(const struct role *role, const char *name)
+const char *lint_literal(const struct role *role, const char *name)
 {
     for (size_t i = 0; i < role->n_env; i++)
         if (role->env[i].source == ENV_LITERAL && !strcmp(role->env[i].name, name))
@@ -102,7 +56,8 @@ static const char *literal_of(const struct role *role, const char *name)
     return NULL;
 }
 
-/* --- variables that nobody sets ----------------------------------------------------------------- */
+/* --- variables that nobody sets -----------------------------------------------------------------
+ */
 
 static bool in_name(char c)
 {
@@ -201,16 +156,73 @@ static void lint_variables(struct command *c)
                 known = names_known(c);
             if (!is_known(&known, name) && !is_assigned(c->text, name)) {
                 nearest = nearest_word(name, known.names, known.n);
-                note_add(c->ns, SEV_WARNING, "the command of %s uses %s, which nothing sets%s%s",
-                         c->role->name, name, nearest ? ": did it mean " : "",
-                         nearest ? nearest : "");
+                note_role(c->ns, c->role, NOTE_REPLACED, SEV_WARNING,
+                          "the command uses $%s, which is not set%s%s%s", name,
+                          nearest ? "; did you mean $" : "", nearest ? nearest : "",
+                          nearest ? "?" : "");
             }
         }
         at += n ? n : 1;
     }
 }
 
-/* --- ports -------------------------------------------------------------------------------------- */
+/* --- variables that stay with the caller --------------------------------------------------------
+ */
+
+static bool gets_variable(const struct command *c, const char *name)
+{
+    const struct env_value *v;
+    size_t n = plan_env(c->ns->arena, c->plan, plan_replica(c->plan, c->role, 0)->first_process,
+                        FIRST_START, true, &v);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(v[i].name, name))
+            return true;
+    return false;
+}
+
+static bool expands(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = text; (at = strstr(at, name)); at += n)
+        if (at > text && (at[-1] == '$' || at[-1] == '{') && !in_name(at[n]) &&
+            is_used(text, at, n))
+            return true;
+    return false;
+}
+
+/* A shell sets these itself. */
+static bool is_shells_own(const char *name)
+{
+    static const char *const own[] = {"PWD", "OLDPWD", "SHLVL", "SHELL", "IFS", "_", "PPID", "UID"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (!strcmp(name, own[i]))
+            return true;
+    return false;
+}
+
+/* Only part of the caller's environment reaches the job: it would be empty without a word. */
+static void lint_caller(struct command *c)
+{
+    struct arena *a = c->ns->arena;
+
+    for (const char *const *e = c->plan->facts->caller.env; c->by_shell && e && *e; e++) {
+        const char *name = arena_strndup(a, *e, strcspn(*e, "="));
+
+        if (!*name || is_shells_own(name) || !expands(c->text, name) ||
+            is_assigned(c->text, name) || gets_variable(c, name))
+            continue;
+        note_add(c->ns, SEV_WARNING,
+                 "the command of %s uses %s, which is set in your environment but not passed on; "
+                 "use --inherit-env %s",
+                 c->role->name, name, name);
+    }
+}
+
+/* --- ports --------------------------------------------------------------------------------------
+ */
 
 static bool is_reserved(const struct plan *plan, int64_t number)
 {
@@ -246,10 +258,9 @@ static void lint_port(struct command *c, const char *value)
         return;
     if (!variable || is_reserved(c->plan, number))
         return;
-    note_add(
-        c->ns, SEV_NOTE,
-        "%s names the port %lld itself, which may be taken by then: %s is reserved for the job",
-        c->role->name, (long long)number, variable);
+    note_add(c->ns, SEV_NOTE,
+             "%s hard-codes port %lld, which may be in use; %s is reserved for the job",
+             c->role->name, (long long)number, variable);
 }
 
 /* Where every replica has a network of its own, no port is anybody else's. */
@@ -259,15 +270,16 @@ static void lint_ports(struct command *c)
 
     if (isolation_is(c->plan->facts, "network"))
         return;
-    lint_port(c, literal_of(c->role, "MASTER_PORT"));
+    lint_port(c, lint_literal(c->role, "MASTER_PORT"));
     for (size_t i = 0; i < c->n; i++) {
-        lint_port(c, value_of(c, i, "MASTER_PORT", false));
+        lint_port(c, lint_value(c, i, "MASTER_PORT", false));
         for (size_t k = 0; k < ARRAY_SIZE(options); k++)
-            lint_port(c, value_of(c, i, options[k], true));
+            lint_port(c, lint_value(c, i, options[k], true));
     }
 }
 
-/* --- network interfaces ------------------------------------------------------------------------- */
+/* --- network interfaces -------------------------------------------------------------------------
+ */
 
 static const struct chooser {
     const char *name;
@@ -288,7 +300,7 @@ static const struct chooser {
 
 static bool exists(const struct facts *facts, const char *name, bool prefix)
 {
-    for (const char *const *i = facts->interfaces; *i; i++)
+    for (const char *const *i = facts->site.interfaces; *i; i++)
         if (prefix ? !strncmp(*i, name, strlen(name)) : !strcmp(*i, name))
             return true;
     return false;
@@ -298,12 +310,13 @@ static const char *interface_list(struct arena *a, const struct facts *facts)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
-    for (const char *const *i = facts->interfaces; *i; i++)
+    for (const char *const *i = facts->site.interfaces; *i; i++)
         strbuf_addf(&sb, "%s%s", sb.len ? ", " : "", *i);
     return arena_strndup(a, sb.buf, sb.len);
 }
 
-/* "eth0,eth1"; "^eth0" excludes, "10.0.0.0/8" is no name, "=eth0" is NCCL's way of saying exactly */
+/* "eth0,eth1"; "^eth0" excludes, "10.0.0.0/8" is no name, "=eth0" is NCCL's way of saying exactly
+ */
 static void lint_interface(struct command *c, const char *list, bool prefix)
 {
     const struct facts *facts = c->plan->facts;
@@ -319,29 +332,29 @@ static void lint_interface(struct command *c, const char *list, bool prefix)
         const char *name = arena_strndup(c->ns->arena, list, n);
 
         if (n && !exists(facts, name, prefix))
-            note_add(c->ns, SEV_WARNING,
-                     "%s names the network interface %s, which a replica does not have: there is "
-                     "%s%s",
-                     c->role->name, name, interface_list(c->ns->arena, facts),
-                     !strcmp(name, "eth0") ? "; --isolate network gives it an eth0" : "");
+            note_role(c->ns, c->role, NOTE_FAILS, SEV_WARNING,
+                      "network interface %s not found; replicas have %s%s", name,
+                      interface_list(c->ns->arena, facts),
+                      !strcmp(name, "eth0") ? "; use --isolate network for an eth0" : "");
         list += n + (list[n] == ',');
     }
 }
 
 static void lint_interfaces(struct command *c)
 {
-    if (!c->plan->facts->interfaces)
+    if (!c->plan->facts->site.interfaces)
         return;
     for (size_t k = 0; k < ARRAY_SIZE(choosers); k++) {
         const struct chooser *ch = &choosers[k];
 
-        lint_interface(c, literal_of(c->role, ch->name), ch->prefix);
+        lint_interface(c, lint_literal(c->role, ch->name), ch->prefix);
         for (size_t i = 0; i < c->n; i++)
-            lint_interface(c, value_of(c, i, ch->name, ch->next_word), ch->prefix);
+            lint_interface(c, lint_value(c, i, ch->name, ch->next_word), ch->prefix);
     }
 }
 
-/* --- what needs GPUs ---------------------------------------------------------------------------- */
+/* --- what needs GPUs ----------------------------------------------------------------------------
+ */
 
 static void lint_backends(struct command *c)
 {
@@ -349,14 +362,11 @@ static void lint_backends(struct command *c)
 
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < ARRAY_SIZE(options); k++) {
-            const char *backend = value_of(c, i, options[k], true);
+            const char *backend = lint_value(c, i, options[k], true);
 
             if (backend && !strcmp(backend, "nccl"))
-                note_add(
-                    c->ns, SEV_WARNING,
-                    "%s asks for the backend nccl, which needs GPUs and this machine has none: "
-                    "gloo works without",
-                    c->role->name);
+                note_role(c->ns, c->role, NOTE_FAILS, SEV_WARNING,
+                          "backend nccl needs GPUs, this machine has none; use backend gloo");
         }
 }
 
@@ -364,31 +374,31 @@ static void lint_backends(struct command *c)
 static void lint_apex(struct command *c)
 {
     if (strcasestr(c->text, "NVIDIA/apex"))
-        note_add(c->ns, SEV_WARNING,
-                 "%s installs Apex, which needs GPUs and this machine has none: a script that uses "
-                 "it cannot train here",
-                 c->role->name);
+        note_weigh(c->ns, NOTE_FAILS, SEV_WARNING,
+                   "%s installs Apex, which needs GPUs; this machine has none", c->role->name);
 }
 
 static void lint_gpus(struct command *c)
 {
-    if (c->plan->facts->gpus > 0 && !c->plan->facts->gpus_pretended)
+    if (c->plan->facts->machine.gpus > 0 && !c->plan->facts->machine.gpus_pretended)
         return;
     lint_backends(c);
     lint_apex(c);
 }
 
-/* --- one directory ------------------------------------------------------------------------------ */
+/* --- one directory ------------------------------------------------------------------------------
+ */
 
 static bool is_word(const struct command *c, size_t i, const char *text)
 {
     return i < c->n && c->v[i].plain && !strcmp(c->v[i].text, text);
 }
 
-/* On a cluster every replica has its own. Where a word is not known, it may be what sets them apart. */
+/* On a cluster every replica has its own. Where a word is not known, it may be what sets them
+ * apart. */
 static void lint_clones(struct command *c)
 {
-    if (c->role->replicas < 2)
+    if (c->role->replicas < 2 || c->plan->facts->site.private_workdir)
         return;
     for (size_t i = 0; i < c->n; i++) {
         size_t end = i;
@@ -399,15 +409,17 @@ static void lint_clones(struct command *c)
             end++;
         if (end < c->n && c->v[end].command == c->v[i].command)
             continue;
-        note_add(c->ns, SEV_WARNING,
-                 "all %d replicas of %s `git clone` into the same directory here: only the first "
-                 "can",
-                 c->role->replicas, c->role->name);
+        note_weigh(
+            c->ns, NOTE_FAILS, SEV_WARNING,
+            "all %d replicas of %s run `git clone` in the same directory; only the first can "
+            "succeed; use --private-workdir",
+            c->role->replicas, c->role->name);
         return;
     }
 }
 
-/* --- horovodrun --------------------------------------------------------------------------------- */
+/* --- horovodrun ---------------------------------------------------------------------------------
+ */
 
 static void lint_horovodrun(struct command *c)
 {
@@ -415,19 +427,20 @@ static void lint_horovodrun(struct command *c)
 
     if (!names_program(c->text, "horovodrun"))
         return;
-    if (c->plan->facts->horovodrun) {
+    if (c->plan->facts->machine.horovodrun) {
         if (!strstr(c->text, "--disable-cache"))
             note_add(c->ns, SEV_NOTE,
-                     "horovodrun believes for an hour what it found out about hosts of the same "
-                     "names: --disable-cache makes it look again");
+                     "horovodrun caches its host checks for an hour; use --disable-cache to repeat "
+                     "them");
         return;
     }
     line = horovod_as_mpirun(c->ns->arena, c->text, c->v, c->n);
-    note_add(c->ns, SEV_WARNING, "there is no horovodrun here%s%s",
-             line ? ": the same without it is " : "", line ? line : "");
+    note_weigh(c->ns, NOTE_FAILS, SEV_WARNING, "horovodrun not found%s%s",
+               line ? "; without it: " : "", line ? line : "");
 }
 
-/* --- secrets ------------------------------------------------------------------------------------ */
+/* --- secrets ------------------------------------------------------------------------------------
+ */
 
 static bool has_mask(const char *const *argv)
 {
@@ -444,19 +457,19 @@ static void lint_secrets(struct command *c)
     const struct process *p = &c->plan->processes[rp->first_process];
 
     if (c->role->expand_argv && has_mask(p->argv) && !has_mask(c->role->argv))
-        note_add(c->ns, SEV_WARNING,
-                 "the command of %s takes a secret as an argument, which everybody on this machine "
-                 "can read: let the program read the variable",
-                 c->role->name);
+        note_role(c->ns, c->role, NOTE_REPLACED, SEV_WARNING,
+                  "the command takes a secret as an argument, which every user of this machine "
+                  "can read; let the program read the variable");
 }
 
 void lints_collect(struct notes *ns, const struct plan *plan)
 {
     static void (*const lints[])(struct command *) = {
-        lint_variables, lint_ports,      lint_interfaces, lint_gpus,
-        lint_clones,    lint_horovodrun, lint_secrets,
+        lint_variables, lint_caller,     lint_ports,   lint_interfaces, lint_gpus,
+        lint_clones,    lint_horovodrun, lint_secrets, lint_addresses,  lint_launchers,
     };
 
+    lint_environments(ns, plan);
     for (size_t i = 0; i < plan->spec->n_roles; i++) {
         struct command c = {.ns = ns, .plan = plan, .role = &plan->spec->roles[i]};
 
@@ -465,4 +478,5 @@ void lints_collect(struct notes *ns, const struct plan *plan)
         for (size_t k = 0; k < ARRAY_SIZE(lints); k++)
             lints[k](&c);
     }
+    lint_host(ns, plan);
 }

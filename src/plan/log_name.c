@@ -11,7 +11,8 @@ const char *plan_log_name(const struct process *process, struct start start,
     size_t n = strlen(process->log);
     char attempt[32] = "", restart[32] = "";
 
-    if (n <= strlen(end) || (process_waits(process, start) && !process_beside(process, start))) {
+    if (n <= strlen(end) ||
+        (process_waits(process, start) && !process_waiting_argv(process, start))) {
         out[0] = '\0';
         return out;
     }

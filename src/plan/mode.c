@@ -1,8 +1,8 @@
 /* mode.c - which start of a process runs what: its own command, a mode's, or nothing.
  *
  * A job that is debugged has its replicas and no training: their processes wait. A file may name a
- * command to run in them meanwhile, and another one for the time after a pause; an MPI worker has no
- * command of its own, so what it is given there runs beside its waiting.
+ * command to run in them meanwhile, and another one for the time after a pause; an MPI worker has
+ * no command of its own, so what it is given there runs beside its waiting.
  */
 #include "plan/mode.h"
 
@@ -83,20 +83,20 @@ bool process_waits(const struct process *process, struct start start)
     return is_debugged(process, start) || (!process->argv && !process->shell);
 }
 
-const char *const *process_instead(const struct process *process, struct start start)
+const char *const *process_mode_argv(const struct process *process, struct start start)
 {
     if (is_debugged(process, start))
         return process->debug_argv;
     return start.resumed ? process->resume_argv : NULL;
 }
 
-const char *const *process_beside(const struct process *process, struct start start)
+const char *const *process_waiting_argv(const struct process *process, struct start start)
 {
-    return process_waits(process, start) ? process_instead(process, start) : NULL;
+    return process_waits(process, start) ? process_mode_argv(process, start) : NULL;
 }
 
 bool process_hides_script(const struct process *process, struct start start)
 {
     return process->shell_secret && !process_waits(process, start) &&
-           !process_instead(process, start);
+           !process_mode_argv(process, start);
 }

@@ -9,6 +9,6 @@ void mode_of_process(struct arena *a, const struct job_spec *spec, const struct 
                      struct process *process);
 
 /* The command of a mode that this start executes, unexpanded; NULL: the process's own, or none. */
-const char *const *process_instead(const struct process *process, struct start start);
+const char *const *process_mode_argv(const struct process *process, struct start start);
 
 #endif

@@ -17,7 +17,8 @@ bool mpi_is_hydra(enum mpi_impl impl)
     return impl == MPI_HYDRA || impl == MPI_INTEL;
 }
 
-/* --- who calls it ------------------------------------------------------------------------------- */
+/* --- who calls it -------------------------------------------------------------------------------
+ */
 
 static bool in_word(char c)
 {
@@ -60,13 +61,14 @@ bool spec_calls_mpi(const struct job_spec *spec)
 {
     if (spec->framework == FRAMEWORK_MPI)
         return true;
-    for (size_t i = 0; spec->file && i < spec->n_roles; i++)
+    for (size_t i = 0; i < spec->n_roles; i++)
         if (role_calls_mpi(&spec->roles[i]))
             return true;
     return false;
 }
 
-/* --- layout ------------------------------------------------------------------------------------- */
+/* --- layout -------------------------------------------------------------------------------------
+ */
 
 static int64_t np_said(const struct mpi_spec *mpi)
 {
@@ -122,7 +124,7 @@ static int64_t plain_slots(const struct role *role)
 
 const char *mpi_hostfile_name(const struct facts *facts, bool hydra)
 {
-    if (hydra == mpi_is_hydra(facts->mpi))
+    if (hydra == mpi_is_hydra(facts->machine.mpi))
         return PLAN_HOSTFILE;
     return hydra ? PLAN_HOSTFILE_HYDRA : PLAN_HOSTFILE_OPEN_MPI;
 }
@@ -134,7 +136,7 @@ const char *mpi_host_name(struct arena *a, const struct plan *plan, const struct
 
     if (service)
         return service;
-    return hydra ? replica->host : plan_reachable(replica);
+    return hydra && !plan->facts->site.service ? replica->host : plan_reachable(replica);
 }
 
 const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra)
@@ -154,7 +156,8 @@ const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra)
     return arena_strndup(a, sb.buf, sb.len);
 }
 
-/* --- command line ------------------------------------------------------------------------------- */
+/* --- command line -------------------------------------------------------------------------------
+ */
 
 bool mpi_line_sets(const struct mpi_spec *mpi, const char *parameter)
 {
@@ -192,8 +195,8 @@ static void leave_out(struct strbuf *left_out, const char *const *args, size_t n
 
 static bool has_images(const struct job_spec *spec, const struct facts *facts)
 {
-    for (size_t i = 0; facts->images && i < spec->n_roles; i++)
-        if (facts->images[i].prefix)
+    for (size_t i = 0; facts->site.images && i < spec->n_roles; i++)
+        if (facts->site.images[i].prefix)
             return true;
     return false;
 }
@@ -203,23 +206,23 @@ static void open_mpi_line(struct strvec *line, const struct job_spec *spec,
 {
     const struct mpi_spec *mpi = spec->mpi;
 
-    if (mpi->home && facts->mpi_prefix_ok) {
+    if (mpi->home && facts->machine.mpi_prefix_ok) {
         strvec_push(line, "--prefix");
         strvec_push(line, mpi->home);
-    } else if (facts->mpirun && has_images(spec, facts)) {
+    } else if (facts->machine.mpirun && has_images(spec, facts)) {
         /* Called by its path, mpirun puts its own directory before the image's in the ranks' PATH,
          * and with it the machine's Python. */
         strvec_push(line, "--noprefix");
     }
     strvec_push(line, "--hostfile");
-    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->run_dir);
+    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->site.run_dir);
     for (size_t i = 0; i < mpi->n_mca; i++)
         push_group(line, (const char *const[]){"-mca", mpi->mca[i].name, mpi->mca[i].value}, 3);
     for (const char *const *arg = mpi->extra_args; *arg;) {
         const struct mpi_option *o = mpi_option_of(*arg, NULL);
         size_t n = mpi_option_words(arg);
 
-        if (o && o->meaning == MPI_MEANS_RECOVERY && facts->mpi == MPI_OPEN_MPI_5)
+        if (o && o->meaning == MPI_MEANS_RECOVERY && facts->machine.mpi == MPI_OPEN_MPI_5)
             leave_out(left_out, arg, n);
         else
             push_group(line, arg, n);
@@ -277,7 +280,7 @@ static void hydra_line(struct strvec *line, const struct job_spec *spec, const s
     const struct role *hosts = first_host_role(spec);
 
     strvec_push(line, "-f");
-    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->run_dir);
+    strvec_pushf(line, "%s/" PLAN_HOSTFILE, facts->site.run_dir);
     if (hosts && hosts->slots_kind == SLOTS_NUMBER) {
         strvec_push(line, "-ppn");
         strvec_pushf(line, "%d", hosts->slots);
@@ -293,7 +296,7 @@ static void hydra_line(struct strvec *line, const struct job_spec *spec, const s
         hydra_option(line, o, arg, n, left_out);
         arg += n;
     }
-    strvec_pushf(line, "%s/" PLAN_BIN "/" PLAN_RANK_WRAPPER, facts->scratch_dir);
+    strvec_pushf(line, "%s/" PLAN_BIN "/" PLAN_RANK_WRAPPER, facts->site.scratch_dir);
 }
 
 static const char *const *keep_argv(struct arena *a, const struct strvec *line)
@@ -311,15 +314,15 @@ const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
     auto_strvec struct strvec line = STRVEC_INIT;
     auto_strbuf struct strbuf left_out = STRBUF_INIT;
 
-    strvec_push(&line, facts->mpirun ? facts->mpirun : "mpirun");
-    if (mpi_is_hydra(facts->mpi))
+    strvec_push(&line, facts->machine.mpirun ? facts->machine.mpirun : "mpirun");
+    if (mpi_is_hydra(facts->machine.mpi))
         hydra_line(&line, spec, facts, &left_out);
     else
         open_mpi_line(&line, spec, facts, &left_out);
     for (const char *const *word = spec->mpi->program; *word; word++)
         strvec_push(&line, values_fill(a, spec, facts, *word));
     if (left_out.len)
-        note_add(ns, SEV_NOTE, "%s has no counterpart of %s: left out", mpi_impl_words(facts->mpi),
-                 left_out.buf);
+        note_add(ns, SEV_NOTE, "%s has no equivalent of %s; omitted",
+                 mpi_impl_words(facts->machine.mpi), left_out.buf);
     return keep_argv(a, &line);
 }

@@ -19,6 +19,9 @@ struct mpi_layout {
 struct mpi_layout mpi_layout_of(const struct job_spec *spec);
 int64_t mpi_slots(const struct mpi_layout *layout, const struct role *role);
 
+/* What the launcher's own mpirun is told to start; the layout's world if that is not known. */
+int64_t mpi_ranks_expected(struct arena *a, const struct job_spec *spec);
+
 /* Does its command call mpirun or one of its kind? */
 bool role_calls_mpi(const struct role *role);
 
@@ -35,8 +38,8 @@ const char *const *mpi_command(struct arena *a, const struct job_spec *spec,
 /* Is this program named in the text as a word of its own, with or without a path before it? */
 bool names_program(const char *text, const char *program);
 
-/* The text of a hostfile in Open MPI's or in Hydra's format, and the name it has below the run directory:
- * PLAN_HOSTFILE is in the format of the implementation that was found. */
+/* The text of a hostfile in Open MPI's or in Hydra's format, and the name it has below the run
+ * directory: PLAN_HOSTFILE is in the format of the implementation that was found. */
 const char *mpi_hostfile(struct arena *a, const struct plan *plan, bool hydra);
 const char *mpi_hostfile_name(const struct facts *facts, bool hydra);
 
@@ -47,8 +50,8 @@ const char *mpi_host_name(struct arena *a, const struct plan *plan, const struct
 /* Do ranks run in it, and how many? */
 bool mpi_is_host(const struct role *role);
 
-/* mpi_operator.c: the files that an MPIJob's operator puts at /etc/mpi, if the job is one of Kubeflow's
- * that has any. */
+/* mpi_operator.c: the files that an MPIJob's operator puts at /etc/mpi, if the job is one of
+ * Kubeflow's that has any. */
 void mpi_operator_files(struct arena *a, struct plan *plan);
 
 #endif

@@ -1,9 +1,9 @@
-/* mpi_operator.c - what Kubeflow's operators hand to the pods of an MPIJob: variables, and the files
- * of /etc/mpi.
+/* mpi_operator.c - what Kubeflow's operators hand to the pods of an MPIJob: variables, and the
+ * files of /etc/mpi.
  *
- * They name the hosts for one implementation, the one that the file asks for, whichever is found here;
- * what makes that one work is in env_mpi.c. Agents are Muster's own, so an operator's kubexec.sh and
- * ssh keys have no counterpart.
+ * They name the hosts for one implementation, the one that the file asks for, whichever is found
+ * here; what makes that one work is in env_mpi.c. Agents are Muster's own, so an operator's
+ * kubexec.sh and ssh keys have no counterpart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +17,14 @@ enum { OPEN_MPI = 1, INTEL = 2, MPICH = 4, ANY = 7 };
 
 static unsigned version_of(const struct job_spec *spec)
 {
-    static const char *const ids[] = {"kubeflow-mpi-v1alpha1", "kubeflow-mpi-v1alpha2",
-                                      "kubeflow-mpi-v1", "kubeflow-mpi-v2beta1"};
+    static const unsigned versions[PLATFORM_KINDS] = {
+        [PLATFORM_MPIJOB_V1ALPHA1] = V1ALPHA1,
+        [PLATFORM_MPIJOB_V1ALPHA2] = V1ALPHA2,
+        [PLATFORM_MPIJOB_V1] = V1,
+        [PLATFORM_MPIJOB_V2BETA1] = V2BETA1,
+    };
 
-    for (size_t i = 0; spec->dialect && i < ARRAY_SIZE(ids); i++)
-        if (strcmp(spec->dialect, ids[i]) == 0)
-            return 1u << i;
-    return 0;
+    return versions[spec->platform.environment];
 }
 
 static unsigned implementation_of(const struct job_spec *spec)
@@ -36,7 +37,7 @@ static unsigned implementation_of(const struct job_spec *spec)
     return OPEN_MPI;
 }
 
-/* --- variables ---------------------------------------------------------------------------------- */
+/* --- variables -------------------------------------------------------------------------------- */
 
 enum value { TEXT, ROLE, SLOTS, HOSTFILE };
 
@@ -75,6 +76,16 @@ static int32_t slots_of(const struct job_spec *spec)
     return spec->n_roles ? spec->roles[0].slots : 1;
 }
 
+/* Where the operator's files are: elsewhere the container has them mounted, here they need no
+ * mount. */
+static const char *operator_dir(struct arena *a, const struct plan *plan, const struct role *role)
+{
+    for (size_t i = 0; plan->facts->site.elsewhere && i < role->n_mounts; i++)
+        if (role->mounts[i].source == VOLUME_OPERATOR)
+            return role->mounts[i].path;
+    return arena_printf(a, "%s/" PLAN_OPERATOR, plan->facts->site.run_dir);
+}
+
 static const char *value_of(struct env_set *set, const struct plan *plan, const struct role *role,
                             const struct row *row)
 {
@@ -84,8 +95,7 @@ static const char *value_of(struct env_set *set, const struct plan *plan, const 
     case SLOTS:
         return arena_printf(set->arena, "%d", slots_of(plan->spec));
     case HOSTFILE:
-        return arena_printf(set->arena, "%s/" PLAN_OPERATOR "/" PLAN_HOSTFILE,
-                            plan->facts->run_dir);
+        return arena_printf(set->arena, "%s/" PLAN_HOSTFILE, operator_dir(set->arena, plan, role));
     case TEXT:
         break;
     }
@@ -103,11 +113,13 @@ void env_mpi_operator(struct env_set *set, const struct plan *plan, const struct
         if (!(row->versions & version) || !(row->implementations & implementation) ||
             (!row->everyone && role->kind != ROLE_LAUNCHER) || (row->no_ranks && role->hosts_ranks))
             continue;
+        set->local = row->value == HOSTFILE && !plan->facts->site.elsewhere;
         env_put(set, row->name, value_of(set, plan, role, row), ORIGIN_DIALECT, NULL);
+        set->local = false;
     }
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b)
 {

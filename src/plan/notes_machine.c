@@ -39,21 +39,21 @@ void note_machine(struct notes *ns, const struct plan *plan)
 {
     const struct facts *facts = plan->facts;
 
-    if (facts->python_link && plan_calls_python(plan->spec))
-        note_add(ns, SEV_NOTE, "python is not here: python3 is used (%s)", facts->python3);
-    if (facts->rdma_lacks)
-        note_add(ns, SEV_WARNING, "paiAzRDMA is asked for, but %s: the job runs on TCP",
-                 facts->rdma_lacks);
+    if (facts->machine.python_link && plan_calls_python(plan->spec))
+        note_add(ns, SEV_NOTE, "python not found; using %s", facts->machine.python3);
+    if (facts->machine.rdma_lacks)
+        note_add(ns, SEV_WARNING, "paiAzRDMA: %s; using TCP", facts->machine.rdma_lacks);
 }
 
 void note_image(struct notes *ns, const struct plan *plan, const struct role *role)
 {
-    const struct image_place *images = plan->facts->images;
+    const struct image_place *images = plan->facts->site.images;
     struct image_place place = images ? images[role - plan->spec->roles] : (struct image_place){0};
 
     if (role->image && place.prefix)
-        note_add(ns, SEV_NOTE, "%s stands for the image %s", place.prefix, role->image);
+        note_add(ns, SEV_NOTE, "using %s in place of image %s", place.prefix, role->image);
     else if (role->image && !place.mapped)
-        note_add(ns, SEV_NOTE, "image %s is not used: the job runs on this machine itself",
+        note_add(ns, SEV_NOTE,
+                 "image %s is not used; running with what is installed on this machine",
                  role->image);
 }

@@ -1,11 +1,11 @@
 /* plan.c - from a spec to replicas, hosts, addresses and processes.
  *
- * Not here: the mpirun line and the hostfile (mpi.c), environments (env*.c), notes (notes.c).
+ * Not here: names of hosts (hosts.c), the mpirun line and the hostfile (mpi.c), environments
+ * (env*.c), notes (notes.c).
  */
 #include "plan/plan.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -13,10 +13,11 @@
 #include "doc/json.h"
 #include "plan/command.h"
 #include "plan/env.h"
+#include "plan/hosts.h"
 #include "plan/mode.h"
 #include "plan/mpi.h"
 #include "plan/notes.h"
-#include "plan/place.h"
+#include "plan/relocate.h"
 #include "plan/tasks.h"
 #include "plan/values.h"
 
@@ -43,115 +44,10 @@ const char *origin_name(enum origin o)
 
 bool isolation_is(const struct facts *facts, const char *level)
 {
-    return facts->isolation && strcmp(facts->isolation, level) == 0;
+    return facts->site.isolation && strcmp(facts->site.isolation, level) == 0;
 }
 
-/* --- names -------------------------------------------------------------------------------------- */
-
-static bool label_char(char c)
-{
-    return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
-}
-
-static bool is_label(const char *name)
-{
-    for (const char *c = name; *c; c++)
-        if (!label_char(*c))
-            return false;
-    return *name && *name != '-';
-}
-
-/* A role's name in letters that a host's may have. What cannot be one becomes a '-' or nothing; a
- * name of nothing else is told by the role's place. */
-static const char *as_label(struct arena *a, const struct job_spec *spec, const struct role *role,
-                            bool keep_places)
-{
-    char *text = arena_strdup(a, role->name), *end = text;
-
-    if (is_label(role->name))
-        return role->name;
-    for (const char *c = role->name; *c; c++) {
-        char low = (char)tolower((unsigned char)*c);
-
-        if (label_char(low) && (low != '-' || end > text))
-            *end++ = low;
-        else if (keep_places && end > text)
-            *end++ = '-';
-    }
-    *end = '\0';
-    return *text ? text : arena_printf(a, "role%d", (int)(role - spec->roles));
-}
-
-static const char *host_of_role(struct arena *a, const struct job_spec *spec,
-                                const struct role *role, int32_t index)
-{
-    return arena_printf(a, "%s-%d", as_label(a, spec, role, true), index);
-}
-
-/* OpenPAI's own form of a role's name leaves out what is neither letter nor digit. */
-static const char *host_of_task(struct arena *a, const struct job_spec *spec,
-                                const struct role *role, int32_t index)
-{
-    return arena_printf(a, "%s-%d", as_label(a, spec, role, false), index);
-}
-
-static const char *host_of_job(struct arena *a, const struct job_spec *spec,
-                               const struct role *role, int32_t index)
-{
-    if (role->kind == ROLE_LAUNCHER)
-        return arena_printf(a, "%s-%s", spec->name, role->name);
-    return arena_printf(a, "%s-%s-%d", spec->name, role->name, index);
-}
-
-/* PyTorchJob and TFJob have a Service for each replica, of the same name. */
-static const char *service_of_replica(struct arena *a, const struct job_spec *spec,
-                                      const char *host)
-{
-    return arena_printf(a, "%s.%s.svc", host, spec->namespace_ ? spec->namespace_ : "default");
-}
-
-/* An MPIJob of today has one Service, with its replicas as hosts. */
-static const char *service_of_job(struct arena *a, const struct job_spec *spec, const char *host)
-{
-    return arena_printf(a, "%s.%s.%s.svc", host, spec->name,
-                        spec->namespace_ ? spec->namespace_ : "default");
-}
-
-/* What a dialect's users find in their scripts; `<role>-<index>` where nothing is said. A host's
- * other name is always its replica's, in the role's own spelling. */
-static const struct naming {
-    const char *dialect; /* how its id begins */
-    const char *(*host)(struct arena *a, const struct job_spec *spec, const struct role *role,
-                        int32_t index);
-    const char *(*service)(struct arena *a, const struct job_spec *spec, const char *host);
-} namings[] = {
-    {"t9k-", host_of_job, NULL},
-    {"kubeflow-pytorch", host_of_job, service_of_replica},
-    {"kubeflow-tf", host_of_job, service_of_replica},
-    {"kubeflow-mpi-v2beta1", host_of_job, service_of_job},
-    {"kubeflow-", host_of_job, NULL},
-    {"openpai-", host_of_task, NULL},
-    {NULL, host_of_role, NULL},
-};
-
-static const struct naming *naming_of(const struct job_spec *spec)
-{
-    const struct naming *n = namings;
-
-    while (n->dialect &&
-           !(spec->dialect && !strncmp(n->dialect, spec->dialect, strlen(n->dialect))))
-        n++;
-    return n;
-}
-
-const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica)
-{
-    const struct naming *n = naming_of(plan->spec);
-
-    return n->service ? n->service(a, plan->spec, replica->host) : NULL;
-}
-
-/* --- replicas and processes --------------------------------------------------------------------- */
+/* --- replicas and processes ------------------------------------------------------------------- */
 
 struct builder {
     struct arena *arena;
@@ -162,7 +58,7 @@ struct builder {
     struct process *processes;
     struct notes notes;
     const char **shells; /* per role: its shell text with its values */
-    const int *port;     /* the next of facts->ports, in spec order */
+    const int *port;     /* the next of site.ports, in spec order */
 };
 
 const struct plan_port *plan_port(const struct replica *replica, const char *label)
@@ -195,7 +91,8 @@ const char *plan_reachable(const struct replica *replica)
     return replica->named ? replica->host : replica->address;
 }
 
-/* Hands out facts->ports. Not while replicas are added: those of launchers come first, ports do not. */
+/* Hands out site.ports. Not while replicas are added: those of launchers come
+ * first, ports do not. */
 static void assign_ports(struct builder *b)
 {
     for (size_t k = 0; k < b->spec->n_roles; k++) {
@@ -252,7 +149,7 @@ static int check_counts(const struct job_spec *spec, const struct facts *facts,
     if (replicas > LIMIT_REPLICAS)
         return err_set(e, -EINVAL, "%lld replicas are more than the limit of %d",
                        (long long)replicas, LIMIT_REPLICAS);
-    if (facts->network && replicas > LIMIT_NETWORK_REPLICAS)
+    if (facts->site.network && replicas > LIMIT_NETWORK_REPLICAS)
         return err_set(e, -EINVAL,
                        "%lld replicas are more than the limit of %d at isolation level `network`",
                        (long long)replicas, LIMIT_NETWORK_REPLICAS);
@@ -266,11 +163,17 @@ static int check_counts(const struct job_spec *spec, const struct facts *facts,
     return 0;
 }
 
+/* Is every process a rank? Those of `run -n` are, unless mpirun counts them. */
+static bool is_ranked(const struct job_spec *spec)
+{
+    return spec->ranks || (!spec->file && !spec->mpi);
+}
+
 static void add_process(struct builder *b, const struct replica *rp, int32_t slot)
 {
     const struct role *role = rp->role;
     struct process *p = &b->processes[b->plan->n_processes];
-    bool is_rank = !b->spec->file || b->spec->ranks;
+    bool is_rank = is_ranked(b->spec);
     struct task_place task = task_in_slot(role, rp->index, slot);
     bool idle = role->n_tasks && !task.task;
 
@@ -281,9 +184,9 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
         .rank = is_rank ? (int32_t)b->plan->n_processes : -1,
         .task = task.task,
         .task_index = task.index,
-        .argv = idle ? NULL : place_argv(b->arena, b->plan, rp, -1, role->argv),
-        .shell = idle ? NULL : place_shell(b->arena, b->plan, rp, b->shells[rp->role_index]),
-        .shell_secret = place_shell(b->arena, b->plan, rp, role->shell_secret),
+        .argv = idle ? NULL : relocate_argv(b->arena, b->plan, rp, -1, role->argv),
+        .shell = idle ? NULL : relocate_shell(b->arena, b->plan, rp, b->shells[rp->role_index]),
+        .shell_secret = relocate_shell(b->arena, b->plan, rp, role->shell_secret),
         .shell_kind = role->shell_kind,
     };
     b->plan->n_processes++;
@@ -305,14 +208,33 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
     }
 }
 
+/* Behind Services a replica has none before it runs: others know it by name. */
+static const char *address_of(struct builder *b, uint32_t id, const char *host)
+{
+    const struct site *site = &b->facts->site;
+    uint32_t network = site->network ? site->network : LOOPBACK_ADDRESSES;
+    struct in_addr address = {.s_addr = htonl(network + 1 + id)};
+    char text[INET_ADDRSTRLEN];
+
+    if (site->service)
+        return host_service(b->arena, b->spec, site, host);
+    return arena_strdup(b->arena, inet_ntop(AF_INET, &address, text, sizeof(text)));
+}
+
+/* A bare host name resolves in a cluster only if it is a Service's. */
+static bool has_host_names(const struct builder *b)
+{
+    if (b->facts->site.service)
+        return b->spec->platform.services == SERVICES_BY_REPLICA;
+    return !isolation_is(b->facts, "none");
+}
+
 static int add_replica(struct builder *b, uint32_t role_index, int32_t index, struct err *e)
 {
     const struct role *role = &b->spec->roles[role_index];
     uint32_t id = b->plan->n_replicas++;
     struct replica *rp = &b->replicas[id];
-    uint32_t network = b->facts->network ? b->facts->network : LOOPBACK_ADDRESSES;
-    struct in_addr address = {.s_addr = htonl(network + 1 + id)};
-    char text[INET_ADDRSTRLEN];
+    const char *host = host_name(b->arena, b->spec, role, index);
 
     *rp = (struct replica){
         .id = id,
@@ -320,9 +242,9 @@ static int add_replica(struct builder *b, uint32_t role_index, int32_t index, st
         .role = role,
         .role_index = role_index,
         .index = index,
-        .host = naming_of(b->spec)->host(b->arena, b->spec, role, index),
-        .address = arena_strdup(b->arena, inet_ntop(AF_INET, &address, text, sizeof(text))),
-        .named = !isolation_is(b->facts, "none"),
+        .host = host,
+        .address = address_of(b, id, host),
+        .named = has_host_names(b),
         .first_process = b->plan->n_processes,
         .n_processes = (uint32_t)processes_in(role, index),
     };
@@ -351,7 +273,7 @@ static int add_roles(struct builder *b, bool launchers, struct err *e)
     return 0;
 }
 
-/* --- what is written for the job ---------------------------------------------------------------- */
+/* --- what is written for the job -------------------------------------------------------------- */
 
 static const char *const *workdirs_of(struct arena *a, const struct job_spec *spec,
                                       const struct facts *facts)
@@ -361,9 +283,11 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
     for (size_t i = 0; i < spec->n_roles; i++) {
         const char *asked = spec->roles[i].workdir;
 
-        if (!spec->file)
-            dirs[i] = asked ? asked : facts->caller_dir;
-        else if (!asked || !facts->workdir_ok[i])
+        if (facts->site.elsewhere)
+            dirs[i] = asked && asked[0] == '/' ? asked : NULL;
+        else if (!spec->file)
+            dirs[i] = asked ? asked : facts->caller.dir;
+        else if (!asked || !facts->machine.workdir_ok[i])
             dirs[i] = spec->dir;
         else if (asked[0] == '/')
             dirs[i] = asked;
@@ -371,34 +295,6 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
             dirs[i] = arena_printf(a, "%s/%s", spec->dir, asked + 2 * !strncmp(asked, "./", 2));
     }
     return dirs;
-}
-
-/* The names that a cluster's DNS has for a Service, which adds what is left out at their end. */
-static void add_services(struct strbuf *sb, const char *service, size_t host_len)
-{
-    for (size_t n = strlen(service); n > host_len; n--)
-        if (service[n] == '.' || service[n] == '\0')
-            strbuf_addf(sb, " %.*s", (int)n, service);
-    strbuf_addf(sb, " %s.cluster.local", service);
-}
-
-static const char *hosts_text(struct arena *a, const struct plan *plan)
-{
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-
-    strbuf_addstr(&sb, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-    for (uint32_t i = 0; i < plan->n_replicas; i++) {
-        const struct replica *rp = &plan->replicas[i];
-        const char *service = plan_service(a, plan, rp);
-
-        strbuf_addf(&sb, "%s %s", rp->address, rp->host);
-        if (strcmp(rp->host, rp->name) != 0)
-            strbuf_addf(&sb, " %s", rp->name);
-        if (service)
-            add_services(&sb, service, strlen(rp->host));
-        strbuf_addch(&sb, '\n');
-    }
-    return arena_strndup(a, sb.buf, sb.len);
 }
 
 void plan_ports_json(struct json *j, const struct replica *replica)
@@ -446,10 +342,10 @@ static const char *peers_text(struct arena *a, const struct plan *plan)
 static void plan_mpi(struct builder *b)
 {
     struct plan *plan = b->plan;
-    bool hydra = mpi_is_hydra(b->facts->mpi);
+    bool hydra = mpi_is_hydra(b->facts->machine.mpi);
 
     if (b->spec->framework == FRAMEWORK_MPI)
-        plan->world = (int32_t)mpi_layout_of(b->spec).world;
+        plan->world = (int32_t)mpi_ranks_expected(b->arena, b->spec);
     plan->calls_mpi = true;
     plan->hostfile = mpi_hostfile(b->arena, plan, hydra);
     plan->other_hostfile = mpi_hostfile(b->arena, plan, !hydra);
@@ -476,7 +372,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
                         .facts = facts,
                         .plan = plan,
                         .notes = {.arena = a},
-                        .port = facts->ports};
+                        .port = facts->site.ports};
     uint32_t n_replicas = 0, n_processes = 0;
     int r = check_counts(spec, facts, &n_replicas, &n_processes, e);
 
@@ -493,7 +389,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
         .replicas = b.replicas,
         .processes = b.processes,
         .launcher = -1,
-        .world = spec->file && !spec->ranks ? -1 : (int32_t)n_processes,
+        .world = is_ranked(spec) ? (int32_t)n_processes : -1,
         .workdirs = workdirs_of(a, spec, facts),
     };
     plan->n_passed_on = env_passed_on(a, facts, &plan->passed_on);
@@ -506,9 +402,11 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
     if (spec_calls_mpi(spec))
         plan_mpi(&b);
     expand_commands(&b);
-    plan->hosts_file = hosts_text(a, plan);
+    if (!facts->site.service)
+        plan->hosts_file = hosts_text(a, plan);
     plan->peers_json = peers_text(a, plan);
     notes_collect(&b.notes, plan);
+    notes_sort(&b.notes);
     plan->notes = b.notes.v;
     plan->n_notes = b.notes.n;
     *ret = plan;

@@ -1,5 +1,5 @@
-/* tasks.h - where the tasks of a role are: dealt out to its replicas one by one, in order. Internal to
- * plan/. */
+/* tasks.h - where the tasks of a role are: dealt out to its replicas one by one, in order. Internal
+ * to plan/. */
 #ifndef PLAN_TASKS_H
 #define PLAN_TASKS_H
 

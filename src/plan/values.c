@@ -11,7 +11,7 @@ const char *value_here(struct arena *a, const struct job_spec *spec, const struc
     if (v->here)
         return v->here;
     if (v->kind == VALUE_OUTPUT)
-        return arena_printf(a, "%s/" PLAN_OUTPUTS "/%s", facts->run_dir, v->name);
+        return arena_printf(a, "%s/" PLAN_OUTPUTS "/%s", facts->site.run_dir, v->name);
     if (v->kind == VALUE_LITERAL || v->remote || text[0] == '/')
         return text;
     return arena_printf(a, "%s/%s", spec->dir, text + 2 * !strncmp(text, "./", 2));

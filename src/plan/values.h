@@ -1,4 +1,5 @@
-/* values.h - what `${{inputs.NAME}}` and `${{outputs.NAME}}` of a command are. Internal to plan/. */
+/* values.h - what `${{inputs.NAME}}` and `${{outputs.NAME}}` of a command are. Internal to plan/.
+ */
 #ifndef PLAN_VALUES_H
 #define PLAN_VALUES_H
 

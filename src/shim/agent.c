@@ -1,9 +1,9 @@
 /* agent.c - the rsh agent: looks like ssh, runs the command inside a replica of this run.
  *
- * mpirun, mpiexec.hydra, horovodrun, pdsh and people's scripts call it as they would call ssh or rsh.
- * Their command is started by the supervisor, with our stdin, stdout and stderr; we wait and end as it
- * ended. A host that is no replica goes to the real ssh. Being killed needs no care: the supervisor
- * sees the connection close.
+ * mpirun, mpiexec.hydra, horovodrun, pdsh and people's scripts call it as they would call ssh or
+ * rsh. Their command is started by the supervisor, with our stdin, stdout and stderr; we wait and
+ * end as it ended. A host that is no replica goes to the real ssh. Being killed needs no care: the
+ * supervisor sees the connection close.
  *
  * Not here: terminals, forwarded ports (replicas reach each other without), other users.
  */
@@ -12,14 +12,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "shim/stand_in.h"
 #include "shim/forward.h"
 #include "shim/packet.h"
+#include "shim/peer.h"
 #include "shim/roles.h"
 
 #define SSH_FLAGS "46AaCfGgKkMNnqsTtVvXxYy"
@@ -63,7 +64,8 @@ static int skip_options(char **argv, struct call *call)
     return 1;
 }
 
-/* [ssh://][user@]host[:port]; a port only in the first form, or an IPv6 address would lose its end. */
+/* [ssh://][user@]host[:port]; a port only in the first form, or an IPv6 address would lose its end.
+ */
 static char *parse_host(const char *word)
 {
     bool uri = strncmp(word, "ssh://", 6) == 0;
@@ -83,7 +85,8 @@ static void default_command(struct call *call)
         strbuf_addstr(&call->command, shell && *shell ? shell : "/bin/sh");
 }
 
-/* As ssh does it: options may stand before and after the host, until "--"; then all is the command. */
+/* As ssh does it: options may stand before and after the host, until "--"; then all is the command.
+ */
 static void parse(char **argv, struct call *call)
 {
     bool options = true;
@@ -114,40 +117,34 @@ static void parse(char **argv, struct call *call)
 
 /* --- the real ssh ----------------------------------------------------------------------------- */
 
-static bool is_ourselves(const char *path)
-{
-    struct stat self, other;
-
-    return stat("/proc/self/exe", &self) == 0 && stat(path, &other) == 0 &&
-           self.st_dev == other.st_dev && self.st_ino == other.st_ino;
-}
-
 /* Becomes the next program of our name in PATH that is not ourselves. */
 static int real_ssh(char **argv, const struct call *call)
 {
-    const char *path = getenv("PATH"), *name = basename(argv[0]), *end;
+    const char *name = basename(argv[0]);
     char file[PATH_MAX];
 
     if (strcmp(name, "agent") == 0)
         name = "ssh";
-    for (const char *dir = path ? path : "/usr/bin:/bin"; *dir; dir = *end ? end + 1 : end) {
-        end = strchrnul(dir, ':');
-        if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)(end - dir), dir, name) <
-                sizeof(file) &&
-            !is_ourselves(file))
-            execv(file, argv);
-    }
-    fprintf(stderr, "muster-shim: %s is no host of this job, and there is no other %s in PATH\n",
+    if (find_next(name, file, sizeof(file)))
+        execv(file, argv);
+    fprintf(stderr,
+            "muster-shim: %s is not a host of this job, and no other %s was found in PATH\n",
             call->host ? call->host : "(none)", name);
     return SSH_FAILED;
 }
 
 /* --- the call --------------------------------------------------------------------------------- */
 
-static int send_run(int sock, const struct call *call)
+static bool wants_forward(int sock)
 {
     const char *mark = getenv("MUSTER_FORWARD"); /* we are ourselves an agent's command */
-    bool forward = mark ? strcmp(mark, "1") == 0 : forward_wanted(sock, getppid());
+
+    return mark ? strcmp(mark, "1") == 0 : forward_wanted(sock, getppid());
+}
+
+static int send_run(int sock, const struct call *call)
+{
+    bool forward = wants_forward(sock);
     auto_close int null_fd = call->no_stdin ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
     int fds[3] = {null_fd >= 0 ? null_fd : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
     auto_strbuf struct strbuf frame = STRBUF_INIT;
@@ -160,7 +157,8 @@ static int send_run(int sock, const struct call *call)
     return packet_send(sock, &frame, fds, 3);
 }
 
-/* -f: whoever called us goes on as soon as the command runs; what waits for it is a child of ours. */
+/* -f: whoever called us goes on as soon as the command runs; what waits for it is a child of ours.
+ */
 static void go_to_background(void)
 {
     if (fork() > 0)
@@ -182,9 +180,8 @@ static int run(int sock, const struct call *call)
         if (r == 0 && p.type == WIRE_AGENT_RAN && call->background)
             go_to_background();
         if (r == 0 && p.type == WIRE_AGENT_RAN && call->forwards)
-            fprintf(stderr,
-                    "muster-shim: no ports are forwarded: the hosts of a job reach each other "
-                    "without\n");
+            fprintf(stderr, "muster-shim: port forwarding is not supported; the hosts of a job "
+                            "reach each other directly\n");
         if (r == 0 && p.type == WIRE_AGENT_EXITED) {
             status = (int)wire_get_u32(&p.body);
             return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -206,6 +203,12 @@ int agent_main(int argc, char **argv)
         sock = packet_connect_run();
     if (sock >= 0)
         r = run(sock, &call);
+    if (r == -ENOENT && call.host) {
+        bool forward = sock >= 0 && wants_forward(sock);
+        r = peer_run(call.host, call.command.buf, forward, call.no_stdin);
+        if (r < 0 && r != -ENOENT)
+            r = SSH_FAILED;
+    }
     if (r == -ENOENT)
         r = real_ssh(argv, &call);
     strbuf_release(&call.command);

@@ -1,11 +1,13 @@
 /* command.c - what an rsh agent runs inside a replica: a shell command with the replica's
  * environment and the agent's own stdin, stdout and stderr.
  *
- * When the agent goes away first, its command is killed with its process group, as sshd does it with
- * a session; what has made itself a daemon (orted does) stays.
+ * When the agent goes away first, its command is killed with its process group, as sshd does it
+ * with a session; what has made itself a daemon (orted does) stays.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +19,8 @@
 struct command {
     struct child child;    /* first */
     struct client *client; /* NULL: the agent is gone */
+    bool is_proxy;         /* Hydra's, on its replica */
+    bool is_observed;      /* a rank of it has a wrapper */
 };
 
 static void answer(struct client *c, enum wire_type type)
@@ -41,8 +45,8 @@ static void command_ended(struct shim *s, struct child *child, int status, int64
 {
     struct command *cmd = (struct command *)child;
 
-    (void)s;
     (void)max_rss;
+    s->unobserved |= cmd->is_proxy && !cmd->is_observed;
     if (cmd->client) {
         cmd->client->command = NULL;
         answer_exited(cmd->client, status);
@@ -56,6 +60,35 @@ void command_abandoned(struct shim *s, struct client *c)
     (void)kill(-c->command->child.pid, SIGKILL);
     c->command->client = NULL;
     c->command = NULL;
+}
+
+static struct command *find_command(const struct shim *s, pid_t pid)
+{
+    struct child *c = child_find(s, pid);
+
+    return c && c->ended == command_ended ? (struct command *)c : NULL;
+}
+
+pid_t command_agent(const struct shim *s, pid_t pid)
+{
+    const struct command *cmd = find_command(s, pid);
+
+    return cmd && cmd->client ? cmd->client->pid : 0;
+}
+
+void command_observed(const struct shim *s, pid_t pid)
+{
+    struct command *cmd = find_command(s, pid);
+
+    if (cmd)
+        cmd->is_observed = true;
+}
+
+bool command_was_cut(const struct shim *s, pid_t pid)
+{
+    const struct command *cmd = find_command(s, pid);
+
+    return cmd && !cmd->client;
 }
 
 /* --- who is meant ----------------------------------------------------------------------------- */
@@ -99,8 +132,8 @@ static bool is_localhost(const char *host)
            strcmp(host, "::1") == 0;
 }
 
-/* A replica is meant by its host name, with or without a domain, by its own name, by whatever else the
- * hosts file calls it, or by being where the agent is. */
+/* A replica is meant by its host name, with or without a domain, by its own name, by whatever else
+ * the hosts file calls it, or by being where the agent is. */
 static struct replica *find_replica(const struct shim *s, const struct client *c, const char *host)
 {
     size_t n = strcspn(host, ".");
@@ -138,6 +171,20 @@ static const char **command_env(const struct replica *r, bool forward)
     return v;
 }
 
+/* To the caller of an agent, unless it does not read: the supervisor waits for nobody. */
+static void complain(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void complain(int fd, const char *fmt, ...)
+{
+    struct pollfd pfd = {.fd = fd, .events = POLLOUT};
+    va_list ap;
+
+    if (poll(&pfd, 1, 0) <= 0)
+        return;
+    va_start(ap, fmt);
+    (void)vdprintf(fd, fmt, ap);
+    va_end(ap);
+}
+
 static int start(struct shim *s, struct client *c, struct replica *r, const char *text,
                  bool forward, const int fds[3])
 {
@@ -150,13 +197,14 @@ static int start(struct shim *s, struct client *c, struct replica *r, const char
     pid_t pid;
 
     if (spawn_process(s, &sp, &pid, NULL, &e) < 0) {
-        dprintf(fds[2], "muster-shim: cannot run a command in %s: %s: %s\n", r->name, e.text,
-                strerror(-e.code));
+        complain(fds[2], "muster-shim: cannot run a command in %s: %s: %s\n", r->name, e.text,
+                 strerror(-e.code));
         return e.code;
     }
     cmd = xcalloc(1, sizeof(*cmd));
     cmd->child = (struct child){.pid = pid, .replica = r, .ended = command_ended};
     cmd->client = c;
+    cmd->is_proxy = strstr(text, "hydra_pmi_proxy") || strstr(text, "hydra_bstrap_proxy");
     c->command = cmd;
     child_add(s, &cmd->child);
     return 0;
@@ -185,7 +233,7 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
     }
     answer(c, WIRE_AGENT_RAN);
     if (!takes_commands(s, r)) {
-        dprintf(p->fds[2], "muster-shim: %s is not running\n", r->name);
+        complain(p->fds[2], "muster-shim: %s is not running\n", r->name);
         answer_exited(c, SSH_FAILED);
     } else if (start(s, c, r, text, forward, p->fds) < 0) {
         answer_exited(c, SSH_FAILED);

@@ -1,10 +1,10 @@
 /* family.c - level `none`: whose process it is, where no namespace tells.
  *
- * Every process of the job is below the supervisor, because what loses its parent becomes its child.
- * So the way up from a process ends at one that we have started ourselves for a replica, or at an
- * orphan, which then has to be taken at its word: the environment it was started with says role and
- * index. The word is not asked first, because mpiexec.hydra gives what runs in a worker the
- * launcher's environment.
+ * Every process of the job is below the supervisor, because what loses its parent becomes its
+ * child. So the way up from a process ends at one that we have started ourselves for a replica, or
+ * at an orphan, which then has to be taken at its word: the environment it was started with says
+ * role and index. The word is not asked first, because mpiexec.hydra gives what runs in a worker
+ * the launcher's environment.
  *
  * A process that is not below us but has the run's mark (some other daemon of the user's started it
  * with our environment) is one of the job too, if it is of our own uid.

@@ -1,8 +1,8 @@
 /* forward.h - does a rank's output have to go through mpirun?
  *
- * Every rank has a log of its own, and the live view shows that. Sending the same bytes through orted
- * and mpirun as well is only of use if mpirun's output goes somewhere else (a pipe, a file) or if
- * mpirun was asked to do something with it.
+ * Every rank has a log of its own, and the live view shows that. Sending the same bytes through
+ * orted and mpirun as well is only of use if mpirun's output goes somewhere else (a pipe, a file)
+ * or if mpirun was asked to do something with it.
  */
 #ifndef SHIM_FORWARD_H
 #define SHIM_FORWARD_H

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/strvec.h"
+#include "shim/outer.h"
 #include "shim/shim.h"
 
 enum { PERIOD_US = 100000, LEAST_QUOTA_US = 1000 };
@@ -73,7 +75,7 @@ static int make_dir(struct groups *gs, const char *dir, struct err *e)
     if (mkdir(dir, 0755) == 0)
         strvec_push(&gs->dirs, dir);
     else if (errno != EEXIST)
-        return err_sys(e, -errno, "cannot make the group %s", dir);
+        return err_sys(e, -errno, "cannot create control group %s", dir);
     return 0;
 }
 
@@ -122,7 +124,7 @@ static int make_all(struct shim *s, enum cgroup_controller c, struct err *e)
         if (limit_of(r, c) < 0)
             continue;
         if (!s->groups->own.dirs[c])
-            return err_set(e, -ENOENT, "there is no such control group for us");
+            return err_set(e, -ENOENT, "no such control group is available");
         if (!r->group)
             r->group = group_new(s, r);
         result = make_one(s, r, c, e);
@@ -155,6 +157,7 @@ void groups_make(struct shim *s)
 {
     struct err e = {0};
 
+    outer_begin(s);
     if (!wants_groups(s))
         return;
     s->groups = xcalloc(1, sizeof(*s->groups));
@@ -198,24 +201,6 @@ int group_join(const struct group *g)
     return 0;
 }
 
-/* A number from a file of the memory group: its only content, or what stands after a word. */
-static int64_t look_up(const struct group *g, const char *file, const char *word)
-{
-    auto_strbuf struct strbuf text = STRBUF_INIT;
-    auto_free char *path = xasprintf("%s/%s", g->memory_dir, file);
-    const char *p;
-    int64_t v;
-
-    if (io_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-        return -1;
-    p = *word ? strstr(text.buf, word) : text.buf;
-    if (!p)
-        return -1;
-    p += strlen(word);
-    text.buf[(size_t)(p - text.buf) + strcspn(p, "\n")] = '\0';
-    return num_i64(p, &v) < 0 ? -1 : v;
-}
-
 /* A shell whose command was killed ends with 137 itself. */
 static bool looks_killed(int status)
 {
@@ -225,8 +210,8 @@ static bool looks_killed(int status)
 static bool has_killed(const struct group *g)
 {
     return g && g->memory_dir &&
-           look_up(g, g->unified ? "memory.events" : "memory.oom_control", "oom_kill ") >
-               g->oom_kills;
+           cgroup_number(g->memory_dir, g->unified ? "memory.events" : "memory.oom_control",
+                         "oom_kill ") > g->oom_kills;
 }
 
 static void add_numbers(const struct group *g, struct oom *oom)
@@ -234,7 +219,39 @@ static void add_numbers(const struct group *g, struct oom *oom)
     if (!g || !g->memory_dir)
         return;
     oom->limit = g->memory;
-    oom->peak = look_up(g, g->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
+    oom->peak =
+        cgroup_number(g->memory_dir, g->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
+}
+
+/* Its own limit was reached, or that of a group inside it. */
+static bool reached_limit(const struct group *g)
+{
+    return cgroup_number(g->memory_dir, g->unified ? "memory.events" : "memory.failcnt",
+                         g->unified ? "oom " : "") != 0;
+}
+
+/* Its own group counts only those that were in it. */
+static void killed_inside(struct shim *s, struct replica *r, int status, struct oom *oom)
+{
+    oom->killed = looks_killed(status);
+    oom->in = oom->killed ? -1 : (int32_t)(r - s->replicas);
+    r->group->oom_kills += oom->killed;
+    if (!reached_limit(r->group))
+        outer_blame(s, oom);
+}
+
+/* The group that it shares with others: that the killer was there is all that is known. */
+static void killed_outside(struct shim *s, int status, struct oom *oom)
+{
+    oom->killed = oom->nearby = looks_killed(status);
+    outer_blame(s, oom);
+    if (oom->killed)
+        outer_told(s);
+}
+
+static bool has_memory_group(const struct replica *r)
+{
+    return r->group && r->group->memory_dir;
 }
 
 struct oom group_oom(struct shim *s, struct replica *r, int status)
@@ -245,9 +262,11 @@ struct oom group_oom(struct shim *s, struct replica *r, int status)
     if (status == 0)
         return oom;
     if (has_killed(r->group)) {
-        oom.killed = looks_killed(status);
-        oom.in = oom.killed ? -1 : (int32_t)(r - s->replicas);
-        r->group->oom_kills += oom.killed;
+        killed_inside(s, r, status, &oom);
+        return oom;
+    }
+    if (!has_memory_group(r) && !s->stopping && outer_has_killed(s)) {
+        killed_outside(s, status, &oom);
         return oom;
     }
     /* A launcher's ranks may be elsewhere. Who is being stopped does not end because of them. */
@@ -260,7 +279,31 @@ struct oom group_oom(struct shim *s, struct replica *r, int status)
     return oom;
 }
 
-uint32_t oom_word(const struct oom *oom)
+static uint32_t oom_word(const struct oom *oom)
 {
+    if (oom->nearby)
+        return OOM_NEARBY;
     return oom->killed ? OOM_ITSELF : oom->in >= 0 ? OOM_IN + (uint32_t)oom->in : 0;
+}
+
+/* The file system goes with its replica, and files without a name with their process: what is free
+ * now is the least that was. */
+static void put_shm(struct strbuf *out, const struct shim *s, const struct replica *r, int status)
+{
+    struct statvfs v;
+    bool known = status != 0 && !s->stopping && replica_shm(s, r, &v) == 0;
+
+    wire_put_i64(out, known ? (int64_t)(v.f_blocks * v.f_frsize) : 0);
+    wire_put_i64(out, known ? (int64_t)(v.f_bavail * v.f_frsize) : 0);
+}
+
+void memory_put(struct strbuf *out, struct shim *s, struct replica *r, int status)
+{
+    const struct oom oom = group_oom(s, r, status);
+
+    wire_put_u32(out, oom_word(&oom));
+    wire_put_i64(out, oom.limit);
+    wire_put_i64(out, oom.peak);
+    wire_put_str(out, oom.where);
+    put_shm(out, s, r, status);
 }

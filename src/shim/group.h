@@ -1,7 +1,7 @@
 /* group.h - limits by control group: one group per replica that has a limit.
  *
- * Groups are made below the caller's own, never elsewhere, and removed at the end. Where that is not
- * allowed the job runs without its limits and a note says so.
+ * Groups are made below the caller's own, never elsewhere, and removed at the end. Where that is
+ * not allowed the job runs without its limits and a note says so.
  */
 #ifndef SHIM_GROUP_H
 #define SHIM_GROUP_H
@@ -9,15 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
+#include "base/strbuf.h"
+
 struct group;
 struct replica;
 struct shim;
 
 struct oom {
-    bool killed;         /* by the kernel, because the group's memory was used up */
-    int32_t in;          /* the replica where that happened to another, a launcher's rank; or -1 */
-    int64_t limit, peak; /* of the group that it is about, bytes; -1 = unknown */
+    bool killed; /* by the kernel, because the group's memory was used up */
+    bool nearby; /* by SIGKILL, and all that is known is that the kernel killed somebody then */
+    int32_t in;  /* the replica where that happened to another, a launcher's rank; or -1 */
+    int64_t limit, peak;          /* of the group that it is about, bytes; -1 = unknown */
+    char where[LIMIT_GROUP_TEXT]; /* that group, if it is not the replica's: a directory, or OOM_*;
+                                     "" */
 };
+
+#define OOM_MACHINE "machine"     /* no limit of a group was reached */
+#define OOM_SOMEWHERE "somewhere" /* nothing is known of groups */
 
 /* Makes the groups that the replicas' limits ask for. */
 void groups_make(struct shim *s);
@@ -31,6 +40,8 @@ int group_join(const struct group *g);
 
 /* Was it memory that ended a process of the replica with this wait status? */
 struct oom group_oom(struct shim *s, struct replica *r, int status);
-uint32_t oom_word(const struct oom *oom); /* for the wire */
+
+/* The part of WIRE_EXITED and WIRE_RANK_EXITED that is about memory. */
+void memory_put(struct strbuf *out, struct shim *s, struct replica *r, int status);
 
 #endif

@@ -4,6 +4,10 @@
  *     muster-shim probe          tries whether a level of isolation can be had here (likewise)
  *     ssh, rsh                   the rsh agent: runs a command inside a replica
  *     muster-rank                wraps one MPI rank
+ *     mpirun…, mpiexec…          stands in for the real one, which it starts
+ *     muster-shim pod            the same as supervise, as the first process of a container
+ *     muster-shim connect        the way from outside to the one above, by its own streams
+ *     muster-shim peer           the way from another pod of the run, by a connection
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,13 +22,17 @@ static const struct role {
     const char *name; /* of the program, or its first argument */
     int (*main)(int argc, char **argv);
 } roles[] = {
-    {"supervise", supervise_main}, {"probe", probe_main}, {"agent", agent_main},
-    {"ssh", agent_main},           {"rsh", agent_main},   {"muster-rank", rank_main},
-    {"rank", rank_main},
+    {"supervise", supervise_main}, {"probe", probe_main},   {"agent", agent_main},
+    {"ssh", agent_main},           {"rsh", agent_main},     {"muster-rank", rank_main},
+    {"rank", rank_main},           {"mpirun", mpirun_main}, {"pod", pod_main},
+    {"connect", connect_main},     {"peer", peer_main},
 };
 
 static const struct role *find_role(const char *name)
 {
+    if (strncmp(name, "mpirun", 6) == 0 || strncmp(name, "mpiexec", 7) == 0 ||
+        strcmp(name, "orterun") == 0)
+        name = "mpirun";
     for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
         if (strcmp(roles[i].name, name) == 0)
             return &roles[i];
@@ -34,10 +42,10 @@ static const struct role *find_role(const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char usage[] = "muster-shim: this program is started by muster\n";
+    static const char usage[] = "muster-shim: this program is run by muster, not by hand\n";
     const struct role *role;
 
-    if (getauxval(AT_SECURE) || argc < 1)
+    if (getauxval(AT_SECURE) || argc < 1 || !io_fill_streams())
         return 2;
     role = find_role(basename(argv[0]));
     if (!role && argc > 1) {

@@ -1,7 +1,7 @@
 /* netlink.c - see netlink.h. One message at a time, each acknowledged: a replica takes four.
  *
- * Not here: reading anything back. Interfaces get numbers of our choice, so nothing has to be looked
- * up.
+ * Not here: reading anything back. Interfaces get numbers of our choice, so nothing has to be
+ * looked up.
  */
 #include "shim/netlink.h"
 

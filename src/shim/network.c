@@ -22,7 +22,7 @@
 #define BRIDGE_INDEX 2    /* in the job's namespace, after lo */
 #define ETH0_INDEX 2      /* in a replica's */
 
-#define MODULE_HINT "; the kernel needs its modules bridge and veth (modprobe bridge veth as root)"
+#define MODULE_HINT "; load the kernel modules bridge and veth (as root: modprobe bridge veth)"
 
 static int make_bridge(struct shim *s, struct err *e)
 {
@@ -37,7 +37,7 @@ static int make_bridge(struct shim *s, struct err *e)
         return err_sys(e, r, "cannot set up the job's network");
     r = netlink_bridge(s->net_sock, "br0", BRIDGE_INDEX);
     if (r < 0)
-        return err_set(e, r, "cannot make a bridge: %s%s", strerror(-r),
+        return err_set(e, r, "cannot create a bridge: %s%s", strerror(-r),
                        r == -EOPNOTSUPP ? MODULE_HINT : "");
     return 0;
 }
@@ -87,13 +87,13 @@ static int connect_replica(const struct shim *s, struct replica *r, struct err *
     int result;
 
     if (net_fd < 0 || sock < 0)
-        return err_sys(e, -errno, "cannot hold the network of %s", r->name);
+        return err_sys(e, -errno, "cannot keep the network of %s", r->name);
     if (inet_pton(AF_INET, r->address, &address) != 1)
         return err_set(e, -EINVAL, "%s has no address: %s", r->name, r->address);
     snprintf(name, sizeof(name), "v%u", r->id);
     result = netlink_veth(s->net_sock, &v);
     if (result < 0)
-        return err_set(e, result, "cannot make eth0 of %s: %s%s", r->name, strerror(-result),
+        return err_set(e, result, "cannot create eth0 of %s: %s%s", r->name, strerror(-result),
                        result == -EOPNOTSUPP ? MODULE_HINT : "");
     result = set_up_eth0(s, r, ntohl(address.s_addr), sock);
     if (result < 0)
@@ -110,7 +110,7 @@ int network_open(struct shim *s, struct err *e)
 
     for (uint32_t i = 0; i < s->n_replicas && result == 0; i++) {
         if (unshare(CLONE_NEWNET) < 0)
-            return err_sys(e, -errno, "cannot make a network namespace");
+            return err_sys(e, -errno, "cannot create a network namespace");
         result = connect_replica(s, &s->replicas[i], e);
         if (setns(s->net_fd, CLONE_NEWNET) < 0)
             return err_sys(e, -errno, "cannot return to the job's network namespace");
@@ -118,9 +118,10 @@ int network_open(struct shim *s, struct err *e)
     return result;
 }
 
-/* Programs look for interfaces in /sys/class/net, which shows those of whoever mounted /sys. The two
- * directories that differ are laid over the old ones; /sys/fs/cgroup and all else stay. Where this is
- * not allowed (a container's masked /sys) they see the machine's names there: no reason to fail. */
+/* Programs look for interfaces in /sys/class/net, which shows those of whoever mounted /sys. The
+ * two directories that differ are laid over the old ones; /sys/fs/cgroup and all else stay. Where
+ * this is not allowed (a container's masked /sys) they see the machine's names there: no reason to
+ * fail. */
 void network_show(const struct shim *s)
 {
     static const char *const dirs[] = {"devices/virtual/net", "class/net"};

@@ -1,29 +1,41 @@
-/* output.c - a process's output, from its pipe into its log.
+/* output.c - a process's output, from its two pipes into its log.
  *
  * A log is made when there is something to write into it. A process that ends without a word gets a
- * link to one empty file instead: making a file is the most expensive part of starting a small process,
- * and a large gang of silent ones is common.
+ * link to one empty file instead: making a file is the most expensive part of starting a small
+ * process, and a large gang of silent ones is common.
  *
- * Not here: showing it. muster watches the files. A log that cannot be written (a full disk) does
- * not stop the job: the rest of that output is dropped, and a note says so once.
+ * stdout and stderr have a pipe each and one log. Two pipes do not say which of them was written to
+ * first: where both have something, stdout comes first.
+ *
+ * Not here: showing it. muster watches the files. What a log cannot take (a full disk) goes to
+ * muster itself, as far as it keeps up: the job never waits for that.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/limits.h"
 #include "base/mem.h"
+#include "shim/feed.h"
+#include "shim/logfile.h"
+#include "shim/pipe_in.h"
+#include "shim/pod.h"
 #include "shim/shim.h"
 
+struct pipe_end {
+    struct watch watch; /* first */
+    struct output *output;
+    int fd; /* -1: it has ended, or there is none */
+};
+
 struct output {
-    struct watch watch;
     struct output *prev, *next;
-    int pipe_fd, log_fd; /* pipe_fd -1: it has ended; log_fd -1: nothing was written yet */
-    bool attached;       /* its process lives and holds this object */
-    bool lost;           /* the log cannot be written */
+    struct pipe_end ends[2]; /* of stdout, of stderr */
+    struct logfile log;      /* its fd -1: nothing was written yet, or descriptors ran short */
+    struct unlogged unlogged;
+    bool attached; /* its process lives and holds this object */
     char *name;
 };
 
@@ -31,49 +43,113 @@ static char chunk[64 * 1024];
 
 static void output_free(struct shim *s, struct output *o)
 {
+    unlogged_tell(s, o->name, &o->unlogged);
     if (o->prev)
         o->prev->next = o->next;
     else
         s->outputs = o->next;
     if (o->next)
         o->next->prev = o->prev;
-    if (o->pipe_fd >= 0)
-        close(o->pipe_fd);
-    if (o->log_fd >= 0)
-        close(o->log_fd);
+    for (int i = 0; i < 2; i++) {
+        if (o->ends[i].fd >= 0)
+            close(o->ends[i].fd);
+    }
+    if (o->log.fd >= 0)
+        close(o->log.fd);
     free(o->name);
     free(o);
 }
 
-static int open_log(const struct shim *s, struct output *o)
+static bool has_ended(const struct output *o)
 {
-    /* A child that is left may speak after its process has ended: not into everybody's empty file. */
-    if (!o->attached)
-        (void)unlinkat(s->logs_fd, o->name, 0);
-    o->log_fd = output_open_log(s, o->name);
-    return o->log_fd < 0 ? o->log_fd : 0;
+    return o->ends[0].fd < 0 && o->ends[1].fd < 0;
 }
 
-static void to_log(struct shim *s, struct output *o, size_t n)
-{
-    int r = 0;
+/* --- what no log takes ------------------------------------------------------------------------ */
 
-    if (o->lost)
-        return;
-    if (o->log_fd < 0)
-        r = open_log(s, o);
-    if (r == 0)
-        r = io_write_all(o->log_fd, chunk, n);
-    if (r < 0) {
-        shim_note(s, "cannot write log %s: %s; its output is lost from here on", o->name,
-                  strerror(-r));
-        o->lost = true;
+static void tell_unlogged(struct shim *s, const char *log, struct unlogged *u, bool is_err,
+                          const char *data, size_t n)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame = wire_frame_begin(out, WIRE_UNLOGGED);
+
+    wire_put_str(out, log);
+    wire_put_u32(out, (uint32_t)u->error);
+    wire_put_u32(out, is_err);
+    wire_put_i64(out, u->untold);
+    wire_put_bytes(out, data, n);
+    wire_frame_end(out, frame);
+    u->untold = 0;
+}
+
+void unlogged_add(struct shim *s, const char *log, struct unlogged *u, bool is_err, int64_t missing,
+                  const char *data, size_t n)
+{
+    u->untold += missing;
+    if (s->link.out.len - s->link.out_done <= LIMIT_UNLOGGED_BYTES)
+        tell_unlogged(s, log, u, is_err, data, n);
+}
+
+void unlogged_tell(struct shim *s, const char *log, struct unlogged *u)
+{
+    if (u->untold > 0)
+        tell_unlogged(s, log, u, false, "", 0);
+}
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+int output_marks_fd(struct shim *s)
+{
+    if (s->marks_fd == 0)
+        s->marks_fd = openat(s->logs_fd, "../marks",
+                             O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return s->marks_fd;
+}
+
+bool output_spare_fd(struct shim *s)
+{
+    for (struct output *o = s->outputs; o; o = o->next) {
+        if (o->log.fd >= 0) {
+            close(TAKE_FD(o->log.fd));
+            return true;
+        }
     }
+    return false;
+}
+
+static int open_log(struct shim *s, struct output *o)
+{
+    int fd;
+
+    /* A child that is left may speak after its process has ended: not into everybody's empty file.
+     */
+    if (!o->attached && o->log.size == 0)
+        (void)unlinkat(s->logs_fd, o->name, 0);
+    do
+        fd = output_open_log(s, o->name);
+    while (fd == -EMFILE && output_spare_fd(s));
+    if (fd >= 0)
+        logfile_begin(&o->log, fd, output_marks_fd(s));
+    return fd < 0 ? fd : 0;
+}
+
+static void to_log(struct shim *s, struct output *o, bool is_err, size_t n)
+{
+    size_t done;
+
+    if (!o->log.error && o->log.fd < 0)
+        o->log.error = open_log(s, o);
+    done = logfile_write(&o->log, is_err, chunk, n);
+    pod_show(s, chunk, n);
+    if (done == n)
+        return;
+    o->unlogged.error = o->log.error;
+    unlogged_add(s, o->name, &o->unlogged, is_err, (int64_t)(n - done), chunk + done, n - done);
 }
 
 #define EMPTY_LOG ".empty"
 
-static void link_empty_log(const struct shim *s, struct output *o)
+static void link_empty_log(struct shim *s, struct output *o)
 {
     if (linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
         return;
@@ -87,42 +163,37 @@ static void link_empty_log(const struct shim *s, struct output *o)
     (void)open_log(s, o); /* a file system without links, or with too many of this one */
 }
 
-/* One read: its bytes, or 0 if there are none (for now, or ever again: pipe_fd is -1). */
-static size_t copy(struct shim *s, struct output *o)
-{
-    ssize_t n = read(o->pipe_fd, chunk, sizeof(chunk));
+/* --- the pipes -------------------------------------------------------------------------------- */
 
-    if (n > 0) {
-        to_log(s, o, (size_t)n);
-        return (size_t)n;
-    }
-    if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        close(TAKE_FD(o->pipe_fd));
-    return 0;
+struct copying { /* of one pipe */
+    struct shim *s;
+    struct pipe_end *end;
+};
+
+static size_t copy(void *ctx)
+{
+    const struct copying *c = ctx;
+    size_t n = pipe_take(&c->end->fd, chunk, sizeof(chunk));
+
+    if (n > 0)
+        to_log(c->s, c->end->output, c->end == &c->end->output->ends[1], n);
+    return n;
 }
 
-/* What is in the pipe now, and no more: a child that never stops writing must not hold us here. */
-static void drain(struct shim *s, struct output *o)
+static void drain(struct shim *s, struct pipe_end *end)
 {
-    int left = 0;
-
-    if (o->pipe_fd >= 0)
-        (void)ioctl(o->pipe_fd, FIONREAD, &left);
-    while (left > 0) {
-        size_t n = copy(s, o);
-
-        if (n == 0)
-            return;
-        left -= (int)n;
-    }
+    pipe_drain(end->fd, copy, &(struct copying){s, end});
 }
 
 static void output_ready(struct shim *s, struct watch *w)
 {
-    struct output *o = (struct output *)w;
+    struct pipe_end *end = (struct pipe_end *)w;
+    struct output *o = end->output;
 
-    (void)copy(s, o);
-    if (o->pipe_fd < 0 && !o->attached)
+    if (end == &o->ends[1])
+        drain(s, &o->ends[0]);
+    (void)copy(&(struct copying){s, end});
+    if (has_ended(o) && !o->attached)
         output_free(s, o);
 }
 
@@ -131,49 +202,59 @@ bool output_log_name_ok(const char *name)
     return *name && *name != '.' && !strchr(name, '/');
 }
 
-int output_open_log(const struct shim *s, const char *name)
+int output_open_log(struct shim *s, const char *name)
 {
+    feed_add(s, name);
     int fd = openat(s->logs_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     return fd < 0 ? -errno : fd;
 }
 
-struct output *output_new(struct shim *s, int pipe_fd, const char *name)
+struct output *output_new(struct shim *s, const int fds[2], const char *name)
 {
     struct output *o = xcalloc(1, sizeof(*o));
 
-    *o = (struct output){
-        .watch.ready = output_ready,
-        .next = s->outputs,
-        .pipe_fd = pipe_fd,
-        .log_fd = -1,
-        .attached = true,
-        .name = xstrdup(name),
-    };
+    *o = (struct output){.next = s->outputs, .attached = true, .name = xstrdup(name)};
+    o->log = (struct logfile){.name = o->name, .fd = -1, .marks_fd = -1};
     if (s->outputs)
         s->outputs->prev = o;
     s->outputs = o;
-    if (shim_watch(s, pipe_fd, &o->watch) < 0)
-        shim_note(s, "cannot watch the output of %s: %s", name, strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        o->ends[i] = (struct pipe_end){.watch.ready = output_ready, .output = o, .fd = fds[i]};
+        if (fds[i] >= 0 && shim_watch(s, fds[i], &o->ends[i].watch) < 0)
+            shim_note(s, "cannot watch the output of %s: %s", name, strerror(errno));
+    }
     return o;
+}
+
+static void drain_both(struct shim *s, struct output *o)
+{
+    drain(s, &o->ends[0]);
+    drain(s, &o->ends[1]);
 }
 
 void output_detach(struct shim *s, struct output *o)
 {
-    drain(s, o);
-    if (o->log_fd < 0 && !o->lost)
+    drain_both(s, o);
+    if (o->log.size == 0 && o->log.fd < 0 && !o->log.error)
         link_empty_log(s, o);
+    unlogged_tell(s, o->name, &o->unlogged);
     o->attached = false;
-    if (o->pipe_fd < 0)
+    if (has_ended(o))
         output_free(s, o);
+}
+
+static bool is_pipe(int fd, ino_t inode)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == inode;
 }
 
 bool output_reads(const struct shim *s, ino_t inode)
 {
     for (const struct output *o = s->outputs; o; o = o->next) {
-        struct stat st;
-
-        if (o->pipe_fd >= 0 && fstat(o->pipe_fd, &st) == 0 && st.st_ino == inode)
+        if (is_pipe(o->ends[0].fd, inode) || is_pipe(o->ends[1].fd, inode))
             return true;
     }
     return false;
@@ -182,7 +263,7 @@ bool output_reads(const struct shim *s, ino_t inode)
 void outputs_close(struct shim *s)
 {
     while (s->outputs) {
-        drain(s, s->outputs);
+        drain_both(s, s->outputs);
         output_free(s, s->outputs);
     }
 }

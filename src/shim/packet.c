@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/procs.h"
 
 union control { /* room for descriptors, aligned as the kernel wants it */
     char bytes[CMSG_SPACE(PACKET_FDS * sizeof(int))];
@@ -23,15 +26,25 @@ static void name_socket(struct sockaddr_un *addr, int dir_fd, const char *name)
     snprintf(addr->sun_path, sizeof(addr->sun_path), "/proc/self/fd/%d/%s", dir_fd, name);
 }
 
-int packet_listen(int dir_fd, const char *name)
+static int listen_as(int type, int dir_fd, const char *name)
 {
-    auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    auto_close int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un addr;
 
     name_socket(&addr, dir_fd, name);
     if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
         return -errno;
     return TAKE_FD(fd);
+}
+
+int packet_listen(int dir_fd, const char *name)
+{
+    return listen_as(SOCK_SEQPACKET, dir_fd, name);
+}
+
+int stream_listen(int dir_fd, const char *name)
+{
+    return listen_as(SOCK_STREAM, dir_fd, name);
 }
 
 int packet_connect(int dir_fd, const char *name)
@@ -45,9 +58,27 @@ int packet_connect(int dir_fd, const char *name)
     return TAKE_FD(fd);
 }
 
+/* A script may have cleared the environment (env -i): then the nearest ancestor that still has the
+ * variable says where the run is, and what is started from here knows it again. */
+static const char *find_run_dir(void)
+{
+    static const char name[] = "MUSTER_RUN_DIR";
+    pid_t pid = getppid();
+
+    for (int i = 0; i < LIMIT_ANCESTORS && pid > 0 && !getenv(name); i++) {
+        auto_strbuf struct strbuf words = STRBUF_INIT;
+        const char *dir = proc_environ(pid, &words) < 0 ? NULL : environ_value(&words, name);
+
+        if (dir)
+            (void)setenv(name, dir, 1);
+        pid = proc_parent(pid);
+    }
+    return getenv(name);
+}
+
 int packet_connect_run(void)
 {
-    const char *run_dir = getenv("MUSTER_RUN_DIR");
+    const char *run_dir = find_run_dir();
     auto_free char *path = NULL;
     auto_close int dir_fd = -1;
 
@@ -89,16 +120,30 @@ int packet_send(int sock, const struct strbuf *frame, const int *fds, int n_fds)
     return 0;
 }
 
-static void take_fds(struct msghdr *msg, struct packet *p)
+/* False if there were too many. The kernel aligns what it writes, so there is room for one more
+ * than was meant; and a sender may put descriptors into several headers. */
+static bool take_fds(struct msghdr *msg, struct packet *p)
 {
+    bool fits = !(msg->msg_flags & MSG_CTRUNC);
+
     for (struct cmsghdr *cm = CMSG_FIRSTHDR(msg); cm; cm = CMSG_NXTHDR(msg, cm)) {
-        size_t bytes = cm->cmsg_len - CMSG_LEN(0);
+        size_t n = (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
         if (cm->cmsg_level != SOL_SOCKET || cm->cmsg_type != SCM_RIGHTS)
             continue;
-        memcpy(p->fds, CMSG_DATA(cm), bytes); /* the kernel drops what has no room */
-        p->n_fds = (int)(bytes / sizeof(int));
+        for (size_t i = 0; i < n; i++) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(cm) + i * sizeof(int), sizeof(int));
+            if (p->n_fds < PACKET_FDS) {
+                p->fds[p->n_fds++] = fd;
+            } else {
+                close(fd);
+                fits = false;
+            }
+        }
     }
+    return fits;
 }
 
 int packet_receive(int sock, char *buf, size_t size, struct packet *ret)
@@ -110,17 +155,20 @@ int packet_receive(int sock, char *buf, size_t size, struct packet *ret)
                          .msg_control = control.bytes,
                          .msg_controllen = sizeof(control.bytes)};
     struct packet p = {.fds = {-1, -1, -1}};
+    bool fits;
     ssize_t n;
 
     do
         n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return n < 0 ? -errno : -ECONNRESET;
-    take_fds(&msg, &p);
-    if ((msg.msg_flags & MSG_TRUNC) || wire_frame_next(buf, (size_t)n, &p.type, &p.body) != n) {
+    if (n < 0)
+        return -errno;
+    fits = take_fds(&msg, &p);
+    if (n == 0 || !fits || (msg.msg_flags & MSG_TRUNC) ||
+        wire_frame_next(buf, (size_t)n, &p.type, &p.body) != n) {
         packet_close(&p);
-        return -EPROTO;
+        return n == 0 ? -ECONNRESET
+                      : -EPROTO; /* an empty packet looks like the end, and is treated so */
     }
     *ret = p;
     return 0;

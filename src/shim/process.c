@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "shim/daemon.h"
 #include "shim/group.h"
+#include "shim/pod.h"
 #include "shim/shim.h"
 #include "shim/volumes.h"
 
@@ -18,11 +21,12 @@ struct process {
     int pidfd;
     bool is_init; /* of its replica: muster gives it a number as if it were one more process */
     bool stays;   /* its replica waits on when it has ended well */
+    bool is_launcher;
     struct output *output;
 };
 
 struct request { /* the body of WIRE_SPAWN; strings are the link's */
-    uint32_t process, flags;
+    uint32_t process, instance, flags;
     struct replica *replica;
     const char *cwd, *log;
     const char **argv, **env;
@@ -32,43 +36,53 @@ struct request { /* the body of WIRE_SPAWN; strings are the link's */
 
 /* --- what muster is told ---------------------------------------------------------------------- */
 
-static void send_started(struct shim *s, uint32_t process, pid_t pid)
+static void send_started(struct shim *s, const struct request *rq, pid_t pid)
 {
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_STARTED);
+    size_t frame = report_begin(s, WIRE_STARTED);
 
-    wire_put_u32(out, process);
+    wire_put_u32(out, rq->process);
+    wire_put_u32(out, rq->instance);
     wire_put_u32(out, (uint32_t)pid);
-    wire_put_i64(out, clock_real());
-    wire_frame_end(out, frame);
+    wire_put_i64(out, clock_run());
+    report_end(s, frame);
 }
 
-static void send_failed(struct shim *s, uint32_t process, const struct err *e)
+static void send_failed(struct shim *s, const struct request *rq, const struct err *e)
 {
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_SPAWN_FAILED);
+    size_t frame = report_begin(s, WIRE_SPAWN_FAILED);
 
-    wire_put_u32(out, process);
+    wire_put_u32(out, rq->process);
+    wire_put_u32(out, rq->instance);
     wire_put_u32(out, (uint32_t)e->code);
     wire_put_str(out, e->text);
-    wire_put_i64(out, clock_real());
-    wire_frame_end(out, frame);
+    wire_put_i64(out, clock_run());
+    report_end(s, frame);
 }
 
-static void send_exited(struct shim *s, uint32_t process, int status, ns_t at, int64_t max_rss,
-                        const struct oom *oom)
+struct whose {
+    uint32_t process, instance;
+    bool is_launcher, told;
+};
+
+static void send_exited(struct shim *s, struct replica *r, struct whose whose, int status, ns_t at,
+                        int64_t max_rss)
 {
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_EXITED);
+    size_t frame = report_begin(s, WIRE_EXITED);
+    char left[MPIRUN_NAME];
 
-    wire_put_u32(out, process);
+    wire_put_u32(out, whose.process);
+    wire_put_u32(out, whose.instance);
     wire_put_u32(out, (uint32_t)status);
     wire_put_i64(out, at);
     wire_put_i64(out, max_rss);
-    wire_put_u32(out, oom_word(oom));
-    wire_put_i64(out, oom->limit);
-    wire_put_i64(out, oom->peak);
-    wire_frame_end(out, frame);
+    memory_put(out, s, r, status);
+    wire_put_str(out, whose.is_launcher ? mpirun_left(s, r, left) : "");
+    wire_put_u32(out, whose.is_launcher && s->unobserved);
+    wire_put_u32(out, !whose.told && WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    report_end(s, frame);
 }
 
 /* --- its end ---------------------------------------------------------------------------------- */
@@ -77,8 +91,7 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
 {
     struct process *p = (struct process *)c;
     struct replica *r = c->replica;
-    struct oom oom = group_oom(s, r, status);
-    ns_t at = clock_real();
+    ns_t at = clock_run();
     char number[16];
 
     close(p->pidfd);
@@ -89,10 +102,12 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
         r->n_main--;
         r->waits = r->stayed = true;
         r->waiting_process = c->process;
+        r->waiting_instance = c->instance;
         free(p);
         return;
     }
-    send_exited(s, c->process, status, at, max_rss, &oom);
+    send_exited(s, r, (struct whose){c->process, c->instance, p->is_launcher, c->told}, status, at,
+                max_rss);
     if (--r->n_main == 0)
         replica_condemn(s, r);
     free(p);
@@ -100,12 +115,11 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
 
 void process_waiting_ended(struct shim *s, struct replica *r)
 {
-    struct oom none = group_oom(s, r, 0);
-
     if (!r->waits)
         return;
     r->waits = false;
-    send_exited(s, r->waiting_process, 0, clock_real(), 0, &none);
+    send_exited(s, r, (struct whose){r->waiting_process, r->waiting_instance, false, false}, 0,
+                clock_run(), 0);
 }
 
 /* --- its start -------------------------------------------------------------------------------- */
@@ -159,11 +173,40 @@ static int open_view(struct shim *s, const struct request *rq, int *ret_fd, stru
     return 0;
 }
 
+struct pipes { /* of stdout and stderr; -1 where there is none */
+    int read[2], write[2];
+};
+
+static void pipes_close(struct pipes *p)
+{
+    for (int i = 0; i < 2; i++) {
+        if (p->read[i] >= 0)
+            close(p->read[i]);
+        if (p->write[i] >= 0)
+            close(p->write[i]);
+    }
+}
+
+static int make_pipe(struct shim *s, struct pipes *p, int i)
+{
+    int fds[2];
+
+    while (pipe2(fds, O_CLOEXEC) < 0) {
+        if (errno != EMFILE || !output_spare_fd(s))
+            return -errno;
+    }
+    p->read[i] = fds[0];
+    p->write[i] = fds[1];
+    (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
 static int start(struct shim *s, const struct request *rq, struct err *e)
 {
-    int pipe_fds[2], r;
+    int r;
     struct process *p;
-    auto_close int read_end = -1, write_end = -1, script_fd = -1, view_fd = -1;
+    CLEANUP(pipes_close) struct pipes pipes = {.read = {-1, -1}, .write = {-1, -1}};
+    auto_close int script_fd = -1, view_fd = -1;
     struct spawn sp;
     int pidfd;
     pid_t pid;
@@ -174,21 +217,25 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         return e->code;
     if (open_view(s, rq, &view_fd, e) < 0)
         return e->code;
-    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-        return err_set(e, -errno, "pipe");
-    read_end = pipe_fds[0];
-    write_end = pipe_fds[1];
-    (void)fcntl(read_end, F_SETFL, O_NONBLOCK);
+    r = make_pipe(s, &pipes, 0);
+    if (r < 0)
+        return err_set(e, r, "pipe");
+    /* without it both streams share the first: descriptors that run short are for processes */
+    if ((rlim_t)pipes.read[0] < s->files.rlim_max / 4)
+        (void)make_pipe(s, &pipes, 1);
     sp = (struct spawn){
         .replica = rq->replica,
         .cwd = rq->cwd,
         .argv = rq->argv,
         .env = rq->env,
-        .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, write_end, write_end},
+        .fds = {rq->flags & SPAWN_STDIN ? s->stdin_fd : s->null_fd, pipes.write[0],
+                pipes.write[pipes.write[1] >= 0 ? 1 : 0]},
         .mnt_fd = view_fd > 0 ? view_fd : 0,
         .script_fd = rq->script ? script_fd : 0,
     };
-    r = spawn_process(s, &sp, &pid, &pidfd, e);
+    do
+        r = spawn_process(s, &sp, &pid, &pidfd, e);
+    while (r == -EMFILE && output_spare_fd(s));
     if (r < 0)
         return r;
     p = xcalloc(1, sizeof(*p));
@@ -197,16 +244,19 @@ static int start(struct shim *s, const struct request *rq, struct err *e)
         .replica = rq->replica,
         .is_main = true,
         .process = rq->process,
+        .instance = rq->instance,
         .ended = process_ended,
     };
     p->pidfd = pidfd;
     p->is_init = rq->flags & SPAWN_INIT;
     p->stays = rq->flags & SPAWN_STAY;
+    p->is_launcher = rq->flags & SPAWN_LAUNCHER;
     shim_watch_end(s, pidfd, pid);
-    p->output = output_new(s, TAKE_FD(read_end), rq->log);
+    p->output = output_new(s, pipes.read, rq->log);
+    pipes.read[0] = pipes.read[1] = -1;
     child_add(s, &p->child);
     rq->replica->n_main++;
-    send_started(s, rq->process, pid);
+    send_started(s, rq, pid);
     return 0;
 }
 
@@ -214,7 +264,8 @@ static int wait_inside(struct shim *s, const struct request *rq)
 {
     rq->replica->waits = true;
     rq->replica->waiting_process = rq->process;
-    send_started(s, rq->process, 0);
+    rq->replica->waiting_instance = rq->instance;
+    send_started(s, rq, 0);
     return 0;
 }
 
@@ -222,12 +273,12 @@ static int wait_inside(struct shim *s, const struct request *rq)
 static int open_only(struct shim *s, const struct request *rq)
 {
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_OPENED);
+    size_t frame = report_begin(s, WIRE_OPENED);
 
     rq->replica->expects = true;
     wire_put_u32(out, rq->replica->id);
-    wire_put_i64(out, clock_real());
-    wire_frame_end(out, frame);
+    wire_put_i64(out, clock_run());
+    report_end(s, frame);
     return 0;
 }
 
@@ -263,15 +314,27 @@ static void begin(struct shim *s, const struct request *rq)
             : rq->argv[0]          ? start(s, rq, &e)
                                    : wait_inside(s, rq);
     if (r < 0)
-        send_failed(s, rq->process, &e);
+        send_failed(s, rq, &e);
+}
+
+/* A new master says again what may not have been done. */
+static bool is_known(struct shim *s, const struct request *rq)
+{
+    if (!s->waits_for_master || (rq->flags & SPAWN_OPEN) ||
+        history_instance(&s->history, rq->process) < rq->instance)
+        return false;
+    history_put_process(&s->history, rq->process, &s->link.out);
+    return true;
 }
 
 int process_spawn(struct shim *s, struct wire_reader *r)
 {
     struct request rq = {.process = wire_get_u32(r)};
-    uint32_t replica = wire_get_u32(r);
+    uint32_t replica;
     int result = -EPROTO;
 
+    rq.instance = wire_get_u32(r);
+    replica = wire_get_u32(r);
     rq.flags = wire_get_u32(r);
     rq.cwd = wire_get_str(r);
     rq.log = wire_get_str(r);
@@ -281,10 +344,13 @@ int process_spawn(struct shim *s, struct wire_reader *r)
         rq.script = wire_get_str(r);
     if (rq.flags & SPAWN_INIT)
         rq.table = wire_get_u32(r);
+    if (s->pod)
+        pod_adapt(s, &rq.cwd, &rq.env);
     if (wire_done(r) && replica < s->n_replicas &&
         (rq.table == 0 || rq.table < s->replicas[replica].n_tables)) {
         rq.replica = &s->replicas[replica];
-        begin(s, &rq);
+        if (!is_known(s, &rq))
+            begin(s, &rq);
         result = 0;
     }
     free(rq.argv);

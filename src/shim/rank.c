@@ -1,11 +1,12 @@
 /* rank.c - the rank wrapper: stands between orted (or hydra_pmi_proxy) and one MPI rank.
  *
- * mpirun tells how the job ended; the wrapper tells the supervisor how each rank did, and gives each a
- * log of its own. To mpirun it behaves as the rank itself: the same process group, so that a signal
- * for the group reaches the rank once (the wrapper blocks them all), the same stdin, and the same end,
- * by signal if it was one. Both orted 4.1 and hydra_pmi_proxy signal the group, never the pid alone.
- * Descriptors that were meant for the rank stay open here: Hydra kills everything when its PMI socket
- * closes, and that must not come before we have told how the rank ended.
+ * mpirun tells how the job ended; the wrapper tells the supervisor how each rank did, and gives
+ * each a log of its own. To mpirun it behaves as the rank itself: the same process group, so that a
+ * signal for the group reaches the rank once (the wrapper blocks them all; see stop_notice.h), the
+ * same stdin, and the same end, by signal if it was one. Both orted 4.1 and hydra_pmi_proxy signal
+ * the group, never the pid alone. Descriptors that were meant for the rank stay open here: Hydra
+ * kills everything when its PMI socket closes, and that must not come before we have told how the
+ * rank ended.
  *
  * Outside a run, or without a rank in the environment, it simply becomes the command.
  */
@@ -15,7 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/epoll.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -29,21 +30,29 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "shim/forward.h"
+#include "shim/logfile.h"
 #include "shim/packet.h"
+#include "shim/pipe_in.h"
 #include "shim/roles.h"
+#include "shim/stop_notice.h"
 
-enum { ACK_SECONDS = 5 };
+enum { ACK_SECONDS = 5, UNLOGGED_WAIT_MS = 1000 };
 
 struct stream {
-    int from; /* -1: it has ended */
+    int from; /* -1: it has ended, or there is none */
     int to;   /* where it is forwarded to, or -1 */
 };
 
 struct wrapper {
     uint32_t rank, size;
     char launch[LIMIT_LAUNCH_ID + 1];
-    bool forward;
-    int sock, log_fd, pid_fd;
+    bool forward, hydra;
+    int sock, pid_fd;
+    struct stop_notice told;
+    struct logfile log;
+    char log_name[LIMIT_NAME + 64];
+    int64_t untold; /* bytes that the log did not take and nobody knows of yet */
+    bool stuck;     /* the supervisor has not taken them for a while */
     pid_t pid;
     struct stream streams[2];
     sigset_t mask; /* the rank's */
@@ -62,9 +71,10 @@ static bool env_u32(const char *name, uint32_t *ret)
 
 static bool find_rank(struct wrapper *w)
 {
-    return (env_u32("OMPI_COMM_WORLD_RANK", &w->rank) &&
-            env_u32("OMPI_COMM_WORLD_SIZE", &w->size)) ||
-           (env_u32("PMI_RANK", &w->rank) && env_u32("PMI_SIZE", &w->size));
+    if (env_u32("OMPI_COMM_WORLD_RANK", &w->rank) && env_u32("OMPI_COMM_WORLD_SIZE", &w->size))
+        return true;
+    w->hydra = env_u32("PMI_RANK", &w->rank) && env_u32("PMI_SIZE", &w->size);
+    return w->hydra;
 }
 
 /* What differs between two calls of mpirun and is the same for all ranks of one. Hydra has no such
@@ -78,7 +88,8 @@ static void find_launch(struct wrapper *w)
     snprintf(w->launch, sizeof(w->launch), "%s", id);
 }
 
-/* Between mpiexec.hydra and us there is always a proxy; its parent is mpiexec if it runs beside it. */
+/* Between mpiexec.hydra and us there is always a proxy; its parent is mpiexec if it runs beside it.
+ */
 static pid_t find_mpirun(void)
 {
     pid_t parent = getppid();
@@ -110,13 +121,14 @@ static int send_hello(const struct wrapper *w)
     wire_put_u32(&frame, w->rank);
     wire_put_u32(&frame, w->size);
     wire_put_u32(&frame, w->forward);
+    wire_put_u32(&frame, (uint32_t)w->told.launcher);
     wire_put_str(&frame, w->launch);
     wire_frame_end(&frame, begin);
     return packet_send(w->sock, &frame, NULL, 0);
 }
 
-/* Says who we are; takes the log and what the environment is to hold. The strings stay in chunk until
- * setenv() has copied them. */
+/* Says who we are; takes the log and what the environment is to hold. The strings stay in chunk
+ * until setenv() has copied them. */
 static int introduce(struct wrapper *w)
 {
     auto_free const char **env = NULL;
@@ -135,9 +147,39 @@ static int introduce(struct wrapper *w)
         if (name)
             (void)setenv(name, eq + 1, 1);
     }
-    w->log_fd = TAKE_FD(p.fds[0]);
+    snprintf(w->log_name, sizeof(w->log_name), "%s", wire_get_str(&p.body));
+    w->log.name = w->log_name;
+    w->log.error = (int)wire_get_u32(&p.body);
+    clock_run_set_base(wire_get_i64(&p.body));
+    if (p.fds[0] >= 0)
+        logfile_begin(&w->log, TAKE_FD(p.fds[0]), TAKE_FD(p.fds[1]));
     packet_close(&p);
     return p.type == WIRE_RANK_WELCOME ? 0 : -EPROTO;
+}
+
+/* What the log did not take. The supervisor always reads on, so it is waited for; if it does not,
+ * the rank comes first, and what there is no room for is only counted. */
+static void tell_unlogged(struct wrapper *w, bool is_err, const char *data, size_t n)
+{
+    struct pollfd pfd = {.fd = w->sock, .events = POLLOUT};
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_RANK_UNLOGGED);
+
+    wire_put_u32(&frame, (uint32_t)w->log.error);
+    wire_put_u32(&frame, is_err);
+    wire_put_i64(&frame, w->untold);
+    wire_put_bytes(&frame, data, n);
+    wire_frame_end(&frame, begin);
+    for (;;) {
+        if (send(w->sock, frame.buf, frame.len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+            w->untold = 0;
+            w->stuck = false;
+            return;
+        }
+        if (errno != EAGAIN || w->stuck)
+            return;
+        w->stuck = poll(&pfd, 1, UNLOGGED_WAIT_MS) <= 0;
+    }
 }
 
 static void tell_runs(const struct wrapper *w)
@@ -150,6 +192,17 @@ static void tell_runs(const struct wrapper *w)
     (void)packet_send(w->sock, &frame, &w->pid_fd, 1);
 }
 
+/* At once: SIGKILL may follow. */
+static void tell_told(const struct wrapper *w)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_RANK_TOLD);
+
+    wire_put_i64(&frame, w->told.at);
+    wire_frame_end(&frame, begin);
+    (void)send(w->sock, frame.buf, frame.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* Waits, within reason, until the supervisor has it: when orted sees our end, muster knows why. */
 static void tell_exit(const struct wrapper *w, int status, int64_t max_rss)
 {
@@ -159,8 +212,9 @@ static void tell_exit(const struct wrapper *w, int status, int64_t max_rss)
     struct packet p;
 
     wire_put_u32(&frame, (uint32_t)status);
-    wire_put_i64(&frame, clock_real());
+    wire_put_i64(&frame, clock_run());
     wire_put_i64(&frame, max_rss);
+    wire_put_i64(&frame, w->told.at);
     wire_frame_end(&frame, begin);
     (void)setsockopt(w->sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     if (packet_send(w->sock, &frame, NULL, 0) == 0 &&
@@ -193,23 +247,20 @@ static void rank_child(const struct wrapper *w, const int out[2], pid_t parent, 
     become(argv);
 }
 
-/* One pipe for stdout and stderr keeps their order; two keep them apart for mpirun. */
+/* Where a second pipe cannot be had both streams share the first. */
 static int make_pipes(struct wrapper *w, int out[2])
 {
-    int n = w->forward ? 2 : 1;
-
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < 2; i++) {
         int fds[2];
 
-        if (pipe2(fds, O_CLOEXEC) < 0)
-            return -errno;
+        w->streams[i] = (struct stream){.from = -1, .to = -1};
+        if (pipe2(fds, O_CLOEXEC) < 0) {
+            out[1] = out[0];
+            return i == 0 ? -errno : 0;
+        }
         w->streams[i] = (struct stream){.from = fds[0], .to = w->forward ? STDOUT_FILENO + i : -1};
         out[i] = fds[1];
         (void)io_set_nonblock(fds[0]);
-    }
-    if (n == 1) {
-        w->streams[1] = (struct stream){.from = -1, .to = -1};
-        out[1] = out[0];
     }
     return 0;
 }
@@ -218,80 +269,120 @@ static int start_rank(struct wrapper *w, char **argv)
 {
     pid_t parent = getpid();
     int out[2] = {-1, -1}, r = make_pipes(w, out);
-    sigset_t all;
 
     if (r < 0)
         return r;
-    (void)signal(SIGCHLD, SIG_DFL); /* if it came to us ignored, there would be no status */
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &w->mask);
     w->pid = fork();
     if (w->pid == 0)
         rank_child(w, out, parent, argv);
-    if (w->pid < 0) {
+    if (w->pid < 0)
         r = -errno;
-        sigprocmask(SIG_SETMASK, &w->mask, NULL);
-    }
     close(out[0]);
     if (out[1] != out[0])
         close(out[1]);
-    if (r == 0)
-        w->pid_fd = pidfd_open(w->pid, 0);
-    return r;
+    if (r < 0)
+        return r;
+    w->pid_fd = pidfd_open(w->pid, 0);
+    stop_notice_leave(&w->told);
+    return 0;
 }
 
 /* --- its output ------------------------------------------------------------------------------- */
 
-/* One read: its bytes, 0 if there were none (for now, or ever again: from is -1). */
-static size_t copy(struct wrapper *w, struct stream *st)
+static void to_log(struct wrapper *w, const struct stream *st, size_t n)
 {
-    ssize_t n = read(st->from, chunk, sizeof(chunk));
+    bool is_err = st == &w->streams[1];
+    size_t done = logfile_write(&w->log, is_err, chunk, n);
 
-    if (n > 0) {
-        if (w->log_fd >= 0)
-            (void)io_write_all(w->log_fd, chunk, (size_t)n);
-        if (st->to >= 0 && io_write_all(st->to, chunk, (size_t)n) < 0)
-            st->to = -1; /* nobody there any more; the log goes on */
-        return (size_t)n;
-    }
-    if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        close(TAKE_FD(st->from));
-    return 0;
+    if (done == n)
+        return;
+    w->untold += (int64_t)(n - done);
+    /* what mpirun shows is not to be shown twice */
+    tell_unlogged(w, is_err, chunk + done, st->to >= 0 ? 0 : n - done);
 }
 
-/* What was written before the rank ended, and no more: its children may hold the pipe for ever. */
+struct copying { /* of one stream */
+    struct wrapper *w;
+    struct stream *st;
+};
+
+static size_t copy(void *ctx)
+{
+    const struct copying *c = ctx;
+    struct stream *st = c->st;
+    size_t n = pipe_take(&st->from, chunk, sizeof(chunk));
+
+    if (n == 0)
+        return 0;
+    to_log(c->w, st, n);
+    if (st->to >= 0 && io_write_all(st->to, chunk, n) < 0)
+        st->to = -1; /* nobody there any more; the log goes on */
+    return n;
+}
+
+/* What was written before the rank ended, and no more. */
 static void drain(struct wrapper *w, struct stream *st)
 {
-    int left = 0;
+    pipe_drain(st->from, copy, &(struct copying){w, st});
+}
 
-    if (st->from >= 0)
-        (void)ioctl(st->from, FIONREAD, &left);
-    while (left > 0) {
-        size_t n = copy(w, st);
+enum source { FROM_OUT, FROM_ERR, FROM_SIGNAL, FROM_RANK };
 
-        if (n == 0)
-            return;
-        left -= (int)n;
+static int watch_all(const struct wrapper *w)
+{
+    const int fds[] = {w->streams[0].from, w->streams[1].from, w->told.fd, w->pid_fd};
+    int set = epoll_create1(EPOLL_CLOEXEC);
+
+    for (uint32_t i = 0; set >= 0 && i < ARRAY_SIZE(fds); i++) {
+        struct epoll_event ev = {.events = EPOLLIN, .data.u32 = i};
+        if (fds[i] >= 0)
+            (void)epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &ev);
     }
+    return set;
+}
+
+/* What has happened, in its order: an epoll set lists what became ready first first. A signal that
+ * came after the rank had ended did not end it. False: it has ended. */
+static bool attend_once(struct wrapper *w, int set)
+{
+    struct epoll_event ev[4];
+    int n = epoll_wait(set, ev, ARRAY_SIZE(ev), w->pid_fd >= 0 ? -1 : 100);
+
+    for (int i = 0; i < n; i++) {
+        switch ((enum source)ev[i].data.u32) {
+        case FROM_RANK:
+            return false;
+        case FROM_SIGNAL:
+            if (stop_notice_read(&w->told))
+                tell_told(w);
+            break;
+        case FROM_ERR: /* as in output.c: stdout first */
+            drain(w, &w->streams[0]);
+            (void)copy(&(struct copying){w, &w->streams[1]});
+            break;
+        case FROM_OUT:
+            (void)copy(&(struct copying){w, &w->streams[0]});
+            break;
+        }
+    }
+    return true;
 }
 
 /* Copies until the rank has ended; its wait status. */
 static int attend(struct wrapper *w, struct rusage *ru)
 {
+    auto_close int set = watch_all(w);
     int status;
 
-    while (wait4(w->pid, &status, WNOHANG, ru) == 0) {
-        struct pollfd fds[3] = {{.fd = w->pid_fd, .events = POLLIN}};
-
-        for (int i = 0; i < 2; i++)
-            fds[i + 1] = (struct pollfd){.fd = w->streams[i].from, .events = POLLIN};
-        if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
-            continue;
-        for (int i = 0; i < 2; i++) {
-            if (fds[i + 1].revents)
-                (void)copy(w, &w->streams[i]);
-        }
+    while (set >= 0 && attend_once(w, set)) {
+        siginfo_t si = {0};
+        if (w->pid_fd < 0 &&
+            (waitid(P_PID, (id_t)w->pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid))
+            break;
     }
+    while (wait4(w->pid, &status, 0, ru) < 0 && errno == EINTR)
+        ;
+    stop_notice_finish(&w->told, status);
     drain(w, &w->streams[0]);
     drain(w, &w->streams[1]);
     return status;
@@ -299,27 +390,18 @@ static int attend(struct wrapper *w, struct rusage *ru)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int end_alike(int status)
+static void block_signals(struct wrapper *w)
 {
-    struct rlimit no_core = {0};
-    sigset_t only;
-    int sig;
+    sigset_t all;
 
-    if (!WIFSIGNALED(status))
-        return WEXITSTATUS(status);
-    sig = WTERMSIG(status);
-    (void)setrlimit(RLIMIT_CORE, &no_core); /* the rank has left one if that was wanted */
-    (void)signal(sig, SIG_DFL);
-    sigemptyset(&only);
-    sigaddset(&only, sig);
-    (void)raise(sig);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
-    return 128 + sig;
+    (void)signal(SIGCHLD, SIG_DFL); /* if it came to us ignored, there would be no status */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &w->mask);
 }
 
 int rank_main(int argc, char **argv)
 {
-    struct wrapper w = {.sock = -1, .log_fd = -1, .pid_fd = -1};
+    struct wrapper w = {.sock = -1, .pid_fd = -1, .log = {.fd = -1, .marks_fd = -1}};
     struct rusage ru = {0};
     int status;
 
@@ -335,12 +417,17 @@ int rank_main(int argc, char **argv)
         become(argv);
     find_launch(&w);
     find_forward(&w);
+    block_signals(&w);
+    stop_notice_begin(&w.told, w.hydra);
     if (introduce(&w) < 0 || start_rank(&w, argv) < 0) {
         close(w.sock);
+        sigprocmask(SIG_SETMASK, &w.mask, NULL);
         become(argv);
     }
     tell_runs(&w);
     status = attend(&w, &ru);
+    if (w.untold > 0)
+        tell_unlogged(&w, false, "", 0);
     tell_exit(&w, status, (int64_t)ru.ru_maxrss * 1024);
-    return end_alike(status);
+    return stop_notice_end(&w.told, status);
 }

@@ -1,13 +1,13 @@
 /* ranks.c - MPI ranks, as their wrappers report them: who started, where, and how each one ended.
  *
- * Ranks belong to a launch: one call of mpirun. A launcher's script may have many of them, one after
- * the other or at once; their wrappers name theirs by a text that mpirun chose. The text may come
- * again (Hydra's is a port number): a rank that has been seen starts a new launch if all of the old one
- * are gone.
+ * Ranks belong to a launch: one call of mpirun. A launcher's script may have many of them, one
+ * after the other or at once; their wrappers name theirs by a text that mpirun chose. The text may
+ * come again (Hydra's is a port number): a rank that has been seen starts a new launch if all of
+ * the old one are gone.
  *
- * A wrapper that is killed cannot report. Its rank dies with it and, having lost its parent, becomes
- * our child: then we see ourselves how it ended. Only if the wrapper had reaped it already is the end
- * unknown.
+ * A wrapper that is killed cannot report. Its rank dies with it and, having lost its parent,
+ * becomes our child: then we see ourselves how it ended. Only if the wrapper had reaped it already
+ * is the end unknown.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,17 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "shim/daemon.h"
 #include "shim/group.h"
 #include "shim/server.h"
 
 struct launch {
+    struct watch watch; /* of its mpirun */
     struct launch *older;
     uint32_t number; /* from 1 */
     uint32_t size, n_live;
     ns_t last_end;
+    struct loss loss;
+    int mpirun_fd; /* its pidfd; -1: it has ended, or was not found */
+    bool over;     /* muster knows that it has ended */
+    struct taken *taken;
     unsigned char *seen; /* a bit per rank */
     char id[];
 };
@@ -37,8 +44,11 @@ struct rank {
     struct launch *launch;
     uint32_t number;
     int pid_fd; /* -1 until it runs */
+    struct daemon daemon;
+    ns_t told; /* when that signalled it to end; 0 = it did not */
     ns_t started;
     bool forwarded;
+    struct unlogged unlogged;
     char log[LIMIT_NAME + 64];
 };
 
@@ -59,6 +69,7 @@ static struct launch *launch_new(struct shim *s, const char *id, uint32_t size)
 
     memcpy(l->id, id, len + 1);
     l->size = size;
+    l->mpirun_fd = -1;
     l->seen = xcalloc(size / 8 + 1, 1);
     l->number = s->newest_launch ? s->newest_launch->number + 1 : 1;
     l->older = s->newest_launch;
@@ -84,7 +95,7 @@ static struct launch *launch_of(struct shim *s, const char *id, uint32_t size, u
 static void tell_started(struct shim *s, const struct rank *k)
 {
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_RANK_STARTED);
+    size_t frame = report_begin(s, WIRE_RANK_STARTED);
 
     wire_put_u32(out, k->child.replica->id);
     wire_put_u32(out, k->launch->number);
@@ -94,7 +105,7 @@ static void tell_started(struct shim *s, const struct rank *k)
     wire_put_u32(out, k->forwarded);
     wire_put_i64(out, k->started);
     wire_put_str(out, k->log);
-    wire_frame_end(out, frame);
+    report_end(s, frame);
 }
 
 struct ending {
@@ -102,22 +113,75 @@ struct ending {
     int status;
     ns_t at;
     int64_t max_rss;
+    ns_t told;
 };
 
-/* Whoever reads this tells one life of a rank from the next by their times: a clock that was set back
- * must not turn them round. */
+/* Whoever reads this tells one life of a rank from the next by their times: a clock that was set
+ * back must not turn them round. */
 static ns_t time_of_end(const struct rank *k, ns_t at)
 {
     return at > k->started ? at : k->started;
 }
 
+/* The rank may have noticed before we were told of the daemon's end. */
+static void check_daemon(struct shim *s, const struct rank *k, ns_t at)
+{
+    if (k->told == 0 && daemon_is_dead(&k->daemon))
+        daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, k->launch->number, at);
+}
+
+static void remember_daemon(struct launch *l, const struct rank *k)
+{
+    struct taken **last = &l->taken;
+
+    while (*last && (*last)->daemon.pid != k->daemon.pid)
+        last = &(*last)->next;
+    if (*last || !k->daemon.is_orted)
+        return;
+    *last = xcalloc(1, sizeof(**last));
+    **last = (struct taken){.daemon = k->daemon, .replica = k->child.replica};
+}
+
+/* Open MPI's mpirun tells all daemons to end their ranks, waits for them, and only then ends the
+ * daemons. One that has ended while ranks elsewhere know nothing of it was not told by mpirun. */
+static bool has_deserted(const struct shim *s, const struct launch *l, const struct replica *r)
+{
+    for (const struct rank *k = s->ranks; k; k = k->next)
+        if (k->launch == l && k->child.replica != r && k->pid_fd >= 0 && k->told == 0)
+            return true;
+    return false;
+}
+
+static void daemon_left(struct shim *s, struct launch *l, pid_t pid, int status)
+{
+    for (const struct taken *t = l->taken; t; t = t->next) {
+        if ((t->daemon.pid != pid && t->daemon.keeper != pid) || !has_deserted(s, l, t->replica))
+            continue;
+        daemon_lost(s, &l->loss, &t->daemon, t->replica, l->number, clock_run());
+        daemon_ended(s, &l->loss, l->number, pid, status);
+    }
+}
+
+void ranks_daemon_ended(struct shim *s, pid_t pid, int status)
+{
+    if (!WIFSIGNALED(status) && WEXITSTATUS(status) <= 128) {
+        for (struct launch *l = s->newest_launch; l; l = l->older)
+            daemon_left(s, l, pid, status);
+        return; /* its ranks were taken care of */
+    }
+    for (const struct rank *k = s->ranks; k; k = k->next)
+        if ((k->daemon.pid == pid || k->daemon.keeper == pid) && k->told == 0)
+            daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, k->launch->number,
+                        clock_run());
+    for (struct launch *l = s->newest_launch; l; l = l->older)
+        daemon_ended(s, &l->loss, l->number, pid, status);
+}
+
 static void tell_exited(struct shim *s, const struct rank *k, const struct ending *end)
 {
     ns_t at = time_of_end(k, end->at);
-    /* A wrapper that was killed together with its rank may have met the same killer. */
-    struct oom oom = group_oom(s, k->child.replica, end->known ? end->status : SIGKILL);
     struct strbuf *out = &s->link.out;
-    size_t frame = wire_frame_begin(out, WIRE_RANK_EXITED);
+    size_t frame = report_begin(s, WIRE_RANK_EXITED);
     char what[48];
 
     wire_put_u32(out, k->child.replica->id);
@@ -127,22 +191,60 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     wire_put_u32(out, (uint32_t)end->status);
     wire_put_i64(out, at);
     wire_put_i64(out, end->max_rss);
-    wire_put_u32(out, oom_word(&oom));
-    wire_put_i64(out, oom.limit);
-    wire_put_i64(out, oom.peak);
-    wire_frame_end(out, frame);
+    /* a wrapper that was killed together with its rank may have met the same killer */
+    memory_put(out, s, k->child.replica, end->known ? end->status : SIGKILL);
+    wire_put_i64(out, end->told);
+    report_end(s, frame);
     snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->number);
     shim_record(s, at, k->child.replica->name, what, end->known ? end->status : -1);
+    if (end->told)
+        remember_daemon(k->launch, k);
     k->launch->last_end = at > k->launch->last_end ? at : k->launch->last_end;
+}
+
+/* What the launcher's script does after its mpirun must not be taken for an mpirun that hangs. */
+static void tell_over(struct shim *s, struct launch *l)
+{
+    struct strbuf *out = &s->link.out;
+    size_t frame;
+
+    if (l->over)
+        return;
+    l->over = true;
+    frame = report_begin(s, WIRE_LAUNCH_OVER);
+    wire_put_u32(out, l->number);
+    wire_put_i64(out, clock_run());
+    report_end(s, frame);
+}
+
+static void mpirun_ended(struct shim *s, struct watch *w)
+{
+    struct launch *l = (struct launch *)w;
+
+    server_catch_up(s); /* what its ranks said before */
+    close(TAKE_FD(l->mpirun_fd));
+    tell_over(s, l);
+}
+
+static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
+{
+    pid_t pid = daemon_mpirun(s, daemon);
+    auto_close int fd = pid ? pidfd_open(pid, 0) : -1;
+
+    l->watch.ready = mpirun_ended;
+    if (fd >= 0 && shim_watch(s, fd, &l->watch) == 0)
+        l->mpirun_fd = TAKE_FD(fd);
 }
 
 /* --- a rank's life ---------------------------------------------------------------------------- */
 
 static void rank_free(struct shim *s, struct rank *k)
 {
+    unlogged_tell(s, k->log, &k->unlogged);
     if (k->client)
         k->client->rank = NULL;
-    k->launch->n_live--;
+    if (--k->launch->n_live == 0 && k->launch->mpirun_fd < 0)
+        tell_over(s, k->launch);
     if (k->prev)
         k->prev->next = k->next;
     else
@@ -157,8 +259,13 @@ static void rank_free(struct shim *s, struct rank *k)
 static void orphan_ended(struct shim *s, struct child *c, int status, int64_t max_rss)
 {
     struct rank *k = (struct rank *)c;
-    struct ending end = {.known = true, .status = status, .at = clock_real(), .max_rss = max_rss};
+    struct ending end = {
+        .known = true, .status = status, .at = clock_run(), .max_rss = max_rss, .told = k->told};
 
+    /* SIGTERM and then, before the wrapper could say so, SIGKILL: that is how orted ends a rank */
+    if (end.told == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)
+        end.told = end.at;
+    check_daemon(s, k, end.at);
     tell_exited(s, k, &end);
     rank_free(s, k);
 }
@@ -187,8 +294,8 @@ static void name_log(struct rank *k)
              launch);
 }
 
-/* mpiexec.hydra gives ranks the launcher's environment, and mpirun its MCA parameters; what says where
- * they are, and at level `none` what keeps them apart, comes from the replica. */
+/* mpiexec.hydra gives ranks the launcher's environment, and mpirun its MCA parameters; what says
+ * where they are, and at level `none` what keeps them apart, comes from the replica. */
 static bool is_of_place(const char *variable)
 {
     static const char *const names[] = {
@@ -201,8 +308,10 @@ static bool is_of_place(const char *variable)
     return false;
 }
 
-static void welcome(struct client *c, const struct replica *r, int log_fd)
+static void welcome(struct shim *s, struct client *c, int log_fd)
 {
+    const struct replica *r = c->rank->child.replica;
+    int fds[2] = {log_fd, output_marks_fd(s)};
     auto_strbuf struct strbuf frame = STRBUF_INIT;
     auto_free const char **own = NULL;
     size_t begin = wire_frame_begin(&frame, WIRE_RANK_WELCOME), n = 0, i = 0;
@@ -215,14 +324,18 @@ static void welcome(struct client *c, const struct replica *r, int log_fd)
             own[i++] = *v;
     }
     wire_put_strs(&frame, own);
+    wire_put_str(&frame, c->rank->log);
+    wire_put_u32(&frame, log_fd < 0 ? (uint32_t)log_fd : 0);
+    wire_put_i64(&frame, clock_run_base());
     wire_frame_end(&frame, begin);
-    (void)packet_send(c->fd, &frame, &log_fd, log_fd >= 0);
+    (void)packet_send(c->fd, &frame, fds, log_fd < 0 ? 0 : fds[1] < 0 ? 1 : 2);
 }
 
 int rank_hello(struct shim *s, struct client *c, struct packet *p)
 {
     uint32_t number = wire_get_u32(&p->body), size = wire_get_u32(&p->body);
     bool forwarded = wire_get_u32(&p->body);
+    pid_t daemon = (pid_t)wire_get_u32(&p->body);
     const char *id = wire_get_str(&p->body);
     struct replica *r = replica_of_pid(s, c->pid);
     auto_close int log_fd = -1;
@@ -240,22 +353,24 @@ int rank_hello(struct shim *s, struct client *c, struct packet *p)
         .launch = launch_of(s, id, size, number),
         .number = number,
         .pid_fd = -1,
+        .daemon = daemon_of(daemon),
         .forwarded = forwarded,
     };
     if (s->ranks)
         s->ranks->prev = k;
     s->ranks = k;
-    k->launch->n_live++;
+    command_observed(s, k->daemon.pid);
+    command_observed(s, k->daemon.keeper);
+    if (k->launch->n_live++ == 0 && k->launch->mpirun_fd < 0 && !k->launch->over)
+        watch_mpirun(s, k->launch, daemon);
     c->rank = k;
     /* Now, before it can run: its wrapper's time of its end is then never earlier. */
-    k->started = clock_real();
+    k->started = clock_run();
     if (k->started <= k->launch->last_end)
         k->started = k->launch->last_end + 1;
     name_log(k);
     log_fd = output_open_log(s, k->log);
-    if (log_fd < 0)
-        shim_note(s, "cannot open log %s: %s", k->log, strerror(-log_fd));
-    welcome(c, r, log_fd);
+    welcome(s, c, log_fd);
     return 0;
 }
 
@@ -263,12 +378,58 @@ int rank_runs(struct shim *s, struct client *c, struct packet *p)
 {
     uint32_t pid = wire_get_u32(&p->body);
 
-    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd >= 0 || p->n_fds != 1)
+    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd >= 0 || p->n_fds != 1 || pid == 0 ||
+        pid > INT32_MAX || child_find(s, (pid_t)pid))
         return -EPROTO;
     c->rank->child.pid = (pid_t)pid;
     c->rank->pid_fd = TAKE_FD(p->fds[0]);
     child_add(s, &c->rank->child);
     tell_started(s, c->rank);
+    return 0;
+}
+
+int rank_unlogged(struct shim *s, struct client *c, struct packet *p)
+{
+    int error = (int)wire_get_u32(&p->body);
+    bool is_err = wire_get_u32(&p->body);
+    int64_t missing = wire_get_i64(&p->body);
+    size_t n;
+    const char *data = wire_get_bytes(&p->body, &n);
+
+    if (!wire_done(&p->body) || !c->rank || missing < (int64_t)n || error >= 0)
+        return -EPROTO;
+    c->rank->unlogged.error = error;
+    unlogged_add(s, c->rank->log, &c->rank->unlogged, is_err, missing, data, n);
+    return 0;
+}
+
+/* A wrapper's word for when it was, as far as it can be true. */
+static ns_t within(ns_t at, ns_t first, ns_t last)
+{
+    return at < first ? first : at > last ? last : at;
+}
+
+int rank_told(struct client *c, struct packet *p)
+{
+    ns_t at = wire_get_i64(&p->body);
+
+    if (!wire_done(&p->body) || !c->rank || at <= 0)
+        return -EPROTO;
+    c->rank->told = within(at, c->rank->started, clock_run());
+    return 0;
+}
+
+/* The ranks that are there are most likely its own. */
+int mpirun_signal(struct shim *s, struct packet *p)
+{
+    int sig = (int)wire_get_u32(&p->body);
+    ns_t at = wire_get_i64(&p->body);
+
+    if (!wire_done(&p->body) || sig <= 0 || sig > SIGRTMAX)
+        return -EPROTO;
+    if (s->newest_launch && s->newest_launch->n_live > 0)
+        launch_signalled(s, &s->newest_launch->loss, s->newest_launch->number, sig,
+                         within(at, 1, clock_run()));
     return 0;
 }
 
@@ -279,8 +440,14 @@ int rank_exit(struct shim *s, struct client *c, struct packet *p)
 
     end.at = wire_get_i64(&p->body);
     end.max_rss = wire_get_i64(&p->body);
+    end.told = wire_get_i64(&p->body);
     if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd < 0)
         return -EPROTO;
+    end.at = within(end.at, c->rank->started, clock_run());
+    if (end.told)
+        end.told = within(end.told, c->rank->started, end.at);
+    if (end.told == 0 && end.status != 0)
+        check_daemon(s, c->rank, end.at);
     tell_exited(s, c->rank, &end);
     (void)child_take(s, c->rank->child.pid);
     rank_free(s, c->rank);
@@ -292,7 +459,7 @@ int rank_exit(struct shim *s, struct client *c, struct packet *p)
 void rank_lost(struct shim *s, struct client *c)
 {
     struct rank *k = c->rank;
-    struct ending unknown = {.at = clock_real()};
+    struct ending unknown = {.at = clock_run(), .told = k->told};
 
     if (k->pid_fd < 0) { /* it has never run */
         rank_free(s, k);

@@ -3,8 +3,8 @@
  * A replica is a mount and a UTS namespace with a /dev/shm of its own, at level `network` also a
  * network namespace. It needs no process to exist: the supervisor makes it by stepping in and out,
  * and holds its descriptors. Processes inside are known by the UTS namespace they are in, whoever
- * their parent is and whatever session they are in. At level `none` a replica is only a directory for
- * its temporary files, and family.c knows who belongs to it.
+ * their parent is and whatever session they are in. At level `none` a replica is only a directory
+ * for its temporary files, and family.c knows who belongs to it.
  *
  * Not here: limits (group.c).
  */
@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/procs.h"
+#include "shim/overlay.h"
 #include "shim/shim.h"
 #include "shim/volumes.h"
 
@@ -30,8 +31,10 @@
 static int furnish(struct shim *s, const struct replica *r, struct err *e)
 {
     char options[64] = "mode=1777";
-    int result;
+    int result = s->overlay.wanted ? overlay_mount(s, r, e) : 0;
 
+    if (result < 0)
+        return result;
     if (sethostname(r->host, strlen(r->host)) < 0)
         return err_sys(e, -errno, "cannot set the host name %s", r->host);
     if (r->shm >= 0)
@@ -51,7 +54,7 @@ static int hold(struct replica *r, struct err *e)
     struct stat st;
 
     if (mnt_fd < 0 || uts_fd < 0 || fstat(uts_fd, &st) < 0)
-        return err_sys(e, -errno, "cannot hold the namespaces of %s", r->name);
+        return err_sys(e, -errno, "cannot keep the namespaces of %s", r->name);
     r->uts_ino = st.st_ino;
     r->mnt_fd = TAKE_FD(mnt_fd);
     r->uts_fd = TAKE_FD(uts_fd);
@@ -66,7 +69,8 @@ static void step_back(const struct shim *s)
         _exit(1); /* a supervisor inside a replica can serve nobody; its end ends the job */
 }
 
-/* Level `none`: programs that share a host name must not share a place for their temporary files. */
+/* Level `none`: programs that share a host name must not share a place for their temporary files.
+ */
 static int open_directory(struct shim *s, struct replica *r, struct err *e)
 {
     int result;
@@ -88,7 +92,7 @@ int replica_open(struct shim *s, struct replica *r, struct err *e)
     if (s->level == LEVEL_NONE)
         return open_directory(s, r, e);
     if (unshare(CLONE_NEWNS | CLONE_NEWUTS) < 0)
-        return err_sys(e, -errno, "cannot make the namespaces of %s", r->name);
+        return err_sys(e, -errno, "cannot create the namespaces of %s", r->name);
     if (network && setns(r->net_fd, CLONE_NEWNET) < 0)
         result = err_sys(e, -errno, "cannot join the network of %s", r->name);
     else
@@ -108,13 +112,27 @@ int replica_view(struct shim *s, const struct replica *r, uint32_t table, struct
     if (setns(r->mnt_fd, CLONE_NEWNS) < 0)
         return err_sys(e, -errno, "cannot join %s", r->name);
     result = unshare(CLONE_NEWNS) < 0
-                 ? err_sys(e, -errno, "cannot make a mount namespace in %s", r->name)
+                 ? err_sys(e, -errno, "cannot create a mount namespace in %s", r->name)
                  : volumes_mount(s, r, table, e);
     if (result == 0 && (fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC)) < 0)
-        result = err_sys(e, -errno, "cannot hold a mount namespace of %s", r->name);
+        result = err_sys(e, -errno, "cannot keep a mount namespace of %s", r->name);
     if (setns(s->mnt_fd, CLONE_NEWNS) < 0)
         _exit(1); /* as step_back() */
     return result < 0 ? result : fd;
+}
+
+int replica_shm(const struct shim *s, const struct replica *r, struct statvfs *ret)
+{
+    if (!r->is_open)
+        return -ENOENT;
+    if (s->level == LEVEL_NONE)
+        return statvfs("/dev/shm", ret) < 0 ? -errno : 0;
+    if (setns(r->mnt_fd, CLONE_NEWNS) < 0)
+        return -errno;
+    int result = statvfs("/dev/shm", ret) < 0 ? -errno : 0;
+    if (setns(s->mnt_fd, CLONE_NEWNS) < 0)
+        _exit(1); /* as step_back() */
+    return result;
 }
 
 /* --- who is inside ---------------------------------------------------------------------------- */
@@ -162,8 +180,9 @@ static void pardon_all(struct shim *s)
     s->condemned = NULL;
 }
 
-static bool is_condemned(const struct shim *s, pid_t pid)
+static bool is_condemned(pid_t pid, void *ctx)
 {
+    const struct shim *s = ctx;
     struct replica *of = NULL;
     ino_t ino;
 
@@ -177,75 +196,32 @@ static bool is_condemned(const struct shim *s, pid_t pid)
     return false;
 }
 
-static bool is_of_job(const struct shim *s, pid_t pid)
+static bool is_of_job(pid_t pid, void *ctx)
 {
     struct replica *of;
 
-    return family_find(s, pid, &of);
-}
-
-struct hunt {
-    const struct shim *s;
-    bool (*is_prey)(const struct shim *s, pid_t pid);
-    pid_t *killed;
-    size_t n, cap;
-};
-
-static bool was_killed(const struct hunt *h, pid_t pid)
-{
-    for (size_t i = 0; i < h->n; i++) {
-        if (h->killed[i] == pid)
-            return true;
-    }
-    return false;
-}
-
-/* The descriptor first, then the look: what is killed is what was looked at. */
-static void kill_if_prey(pid_t pid, void *ctx)
-{
-    struct hunt *h = ctx;
-    auto_close int fd = pid == h->s->pid || was_killed(h, pid) ? -1 : pidfd_open(pid, 0);
-
-    if (fd < 0 || !h->is_prey(h->s, pid))
-        return;
-    (void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
-    GROW(h->killed, h->n, h->cap);
-    h->killed[h->n++] = pid;
-}
-
-/* A process with SIGKILL pending cannot fork any more, so only those not yet killed can have made
- * new ones: when a look at all processes finds nobody new, all are dead or dying. */
-static void hunt_down(const struct shim *s, bool (*is_prey)(const struct shim *s, pid_t pid))
-{
-    struct hunt h = {.s = s, .is_prey = is_prey};
-    size_t before;
-
-    do {
-        before = h.n;
-        procs_each(kill_if_prey, &h);
-    } while (h.n > before);
-    free(h.killed);
+    return family_find(ctx, pid, &of);
 }
 
 void replicas_purge(struct shim *s)
 {
     if (s->condemned)
-        hunt_down(s, is_condemned);
+        procs_hunt(is_condemned, s, s->pid);
     pardon_all(s);
 }
 
-/* In a pid namespace kill(-1) meets every process but ourselves at one instant. Without one it would
- * meet all of the user's processes. */
+/* In a pid namespace kill(-1) meets every process but ourselves at one instant. Without one it
+ * would meet all of the user's processes. */
 void replicas_kill_all(struct shim *s)
 {
     if (s->level == LEVEL_NONE)
-        hunt_down(s, is_of_job);
+        procs_hunt(is_of_job, s, s->pid);
     else
         (void)kill(-1, SIGKILL);
 }
 
-/* Is there a child that is no main process? What loses its parent becomes ours, so a process that was
- * left behind is one of these, or below one. */
+/* Is there a child that is no main process? What loses its parent becomes ours, so a process that
+ * was left behind is one of these, or below one. */
 static bool have_others(const struct shim *s)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;

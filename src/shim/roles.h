@@ -6,5 +6,9 @@ int supervise_main(int argc, char **argv);
 int probe_main(int argc, char **argv);
 int agent_main(int argc, char **argv);
 int rank_main(int argc, char **argv);
+int mpirun_main(int argc, char **argv);
+int pod_main(int argc, char **argv);
+int peer_main(int argc, char **argv);
+int connect_main(int argc, char **argv);
 
 #endif

@@ -7,11 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 struct server {
     struct watch watch; /* of the whole set */
     int epoll_fd, listen_fd;
+    int spare_fd; /* see io_accept() */
     bool paused;
     struct client *clients;
     size_t n_clients;
@@ -46,11 +49,24 @@ static bool is_ours(int fd, pid_t *ret_pid)
     return *ret_pid >= 0 && uid == geteuid();
 }
 
+/* Where descriptors have run out a log makes room; if none can, the connection is dropped. */
+static int next_connection(struct shim *s)
+{
+    struct server *sv = s->server;
+    int fd;
+
+    do
+        fd = accept4(sv->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    while (fd < 0 && errno == EMFILE && output_spare_fd(s));
+    return fd < 0 && (errno == EMFILE || errno == ENFILE) ? io_accept(sv->listen_fd, &sv->spare_fd)
+                                                          : fd;
+}
+
 static void accept_one(struct shim *s)
 {
     struct server *sv = s->server;
     struct epoll_event ev = {.events = EPOLLIN};
-    auto_close int fd = accept4(sv->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    auto_close int fd = next_connection(s);
     struct client *c;
     pid_t pid;
 
@@ -96,8 +112,14 @@ static int dispatch(struct shim *s, struct client *c, struct packet *p)
         return rank_hello(s, c, p);
     case WIRE_RANK_RUNS:
         return rank_runs(s, c, p);
+    case WIRE_RANK_UNLOGGED:
+        return rank_unlogged(s, c, p);
     case WIRE_RANK_EXIT:
         return rank_exit(s, c, p);
+    case WIRE_RANK_TOLD:
+        return rank_told(c, p);
+    case WIRE_MPIRUN_SIGNAL:
+        return mpirun_signal(s, p);
     case WIRE_OUTPUT_ASK:
         return answer_output(s, c, p);
     default:
@@ -153,9 +175,10 @@ int server_open(struct shim *s, struct err *e)
 
     s->server = sv;
     sv->watch.ready = server_ready;
+    sv->spare_fd = io_spare();
     sv->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (sv->epoll_fd < 0)
-        return err_sys(e, -errno, "cannot make an epoll set");
+        return err_sys(e, -errno, "cannot create an epoll set");
     (void)unlinkat(s->scratch_fd, WIRE_AGENT_SOCKET, 0); /* an earlier attempt's */
     sv->listen_fd = packet_listen(s->scratch_fd, WIRE_AGENT_SOCKET);
     if (sv->listen_fd < 0)
@@ -172,6 +195,20 @@ void server_catch_up(struct shim *s)
         return;
     for (int i = 0; i < LIMIT_AGENT_CLIENTS && serve_one(s); i++)
         ;
+}
+
+void server_await_ranks(struct shim *s)
+{
+    ns_t until = clock_mono() + LIMIT_LAST_RANKS_MS * NS_PER_MS;
+    struct epoll_event ev;
+
+    while (s->server && !s->server->paused && s->ranks) {
+        ns_t left = until - clock_mono();
+
+        if (left <= 0 || epoll_wait(s->server->epoll_fd, &ev, 1, (int)(left / NS_PER_MS) + 1) <= 0)
+            return;
+        (void)serve_one(s);
+    }
 }
 
 void server_pause(struct shim *s, bool pause)

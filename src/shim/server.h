@@ -24,17 +24,31 @@ struct client {
 int server_open(struct shim *s, struct err *e); /* listens on SCRATCH/agent.sock */
 void server_close(struct shim *s);              /* serves what was sent, then closes all */
 void server_catch_up(struct shim *s);           /* serves what clients have sent up to now */
+/* Serves clients until no rank is left that has not ended, for LIMIT_LAST_RANKS_MS at most. */
+void server_await_ranks(struct shim *s);
 void server_pause(struct shim *s, bool pause);
 
 /* Packets: 0, or -EPROTO (the connection is closed). */
 int command_run(struct shim *s, struct client *c, struct packet *p);
 int rank_hello(struct shim *s, struct client *c, struct packet *p);
 int rank_runs(struct shim *s, struct client *c, struct packet *p);
+int rank_unlogged(struct shim *s, struct client *c, struct packet *p);
+int rank_told(struct client *c, struct packet *p);
 int rank_exit(struct shim *s, struct client *c, struct packet *p);
+int mpirun_signal(struct shim *s, struct packet *p);
 
 /* The connection is gone while c->command or c->rank was set. */
 void command_abandoned(struct shim *s, struct client *c);
 void rank_lost(struct shim *s, struct client *c);
+
+/* Any child of ours has ended; it may be the daemon of ranks. Before its struct child is freed. */
+void ranks_daemon_ended(struct shim *s, pid_t pid, int status);
+/* The agent whose command it is; 0 if it is none's. */
+pid_t command_agent(const struct shim *s, pid_t pid);
+/* A rank that this process, or its child, has started has a wrapper. */
+void command_observed(const struct shim *s, pid_t pid);
+/* Is it the process of a command whose agent is gone? */
+bool command_was_cut(const struct shim *s, pid_t pid);
 
 void ranks_signal(struct shim *s, const struct replica *r, int sig); /* NULL: of all replicas */
 

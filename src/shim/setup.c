@@ -1,8 +1,8 @@
 /* setup.c - what the supervisor does once: the process it is, and the place its processes see.
  *
  * The mount namespace it was started in becomes the job's: nothing leaves it (private), /proc shows
- * the job's own pid namespace, and /etc/hosts names the replicas. At level `none` it has no namespace
- * of its own and the place is the machine as it is.
+ * the job's own pid namespace, and /etc/hosts names the replicas. At level `none` it has no
+ * namespace of its own and the place is the machine as it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,16 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/creation.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "shim/overlay.h"
 #include "shim/shim.h"
 
 #define MOUNT_HINT "mounts inside a namespace may be forbidden here (AppArmor, a container)"
 
 /* Every process inherits the dispositions and limits set here: nothing has to be done per process
  * but what differs from the supervisor's own. */
-/* The two that libc keeps for threads are refused by its own sigaction(), but a caller may have them
- * ignored (GNU make does), and a process's threads would miss them. */
+/* The two that libc keeps for threads are refused by its own sigaction(), but a caller may have
+ * them ignored (GNU make does), and a process's threads would miss them. */
 static void reset_libc_signals(void)
 {
     struct {
@@ -53,21 +55,19 @@ static void reset_signals(struct shim *s)
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
+    if (s->pod)
+        sigaddset(&chld, SIGTERM); /* somebody deletes the pod */
     s->signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* Descriptors 0 to 2 are where spawn() puts what the next process gets; else they are /dev/null. */
 static void arrange_fds(struct shim *s)
 {
-    int null_fd;
-
-    while ((null_fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && null_fd < WIRE_FD)
-        (void)io_set_cloexec(null_fd, 0); /* one of 0 to 2 was closed */
-    s->null_fd = null_fd;
+    s->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     s->stdin_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, WIRE_FD + 1);
     (void)close_range(WIRE_FD, ~0U, CLOSE_RANGE_CLOEXEC);
     for (int fd = 0; fd < WIRE_FD; fd++)
-        (void)dup2(null_fd, fd);
+        (void)dup2(s->null_fd, fd);
 }
 
 static void raise_limits(struct shim *s)
@@ -96,13 +96,15 @@ void setup_process(struct shim *s)
     arrange_fds(s);
     raise_limits(s);
     grow_descriptor_table(s);
+    creation_begin();
     (void)setsid(); /* a terminal's signals are muster's business */
     s->pid = getpid();
     if (s->level == LEVEL_NONE)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     else
-        /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as ambient
-         * ones, because nothing else survives exec. It keeps them; its processes get none. */
+        /* An ordinary user's supervisor has its capabilities (of the job's user namespace) as
+         * ambient ones, because nothing else survives exec. It keeps them; its processes get none.
+         */
         (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
@@ -130,7 +132,7 @@ static int pivot_to(const char *dir)
 /* Processes enter a replica by its mount namespace and find themselves at that namespace's root. In
  * a chroot this is another directory than ours, so ours is made the root: what we are started in is
  * what the job sees. Also makes all mounts private, which has to be asked at the true root. */
-static int settle_root(struct err *e)
+static int make_root_private(struct err *e)
 {
     auto_close int ours = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_close int mnt = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
@@ -153,7 +155,7 @@ static int settle_root(struct err *e)
 static int make_mounts(const char *dir, struct err *e)
 {
     auto_free char *hosts = xasprintf("%s/hosts", dir);
-    int r = settle_root(e);
+    int r = make_root_private(e);
 
     if (r < 0)
         return r;
@@ -170,7 +172,7 @@ static int make_mounts(const char *dir, struct err *e)
 static int open_namespaces(struct shim *s, struct err *e)
 {
     if (unshare(CLONE_NEWUTS) < 0)
-        return err_sys(e, -errno, "cannot make a UTS namespace");
+        return err_sys(e, -errno, "cannot create a UTS namespace");
     s->mnt_fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
     s->uts_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
     if (s->mnt_fd < 0 || s->uts_fd < 0)
@@ -185,14 +187,15 @@ static int open_directories(struct shim *s, const char *run_dir, struct err *e)
     if (run_fd < 0)
         return err_sys(e, -errno, "cannot open the run directory %s", run_dir);
     if (mkdirat(run_fd, "logs", 0700) < 0 && errno != EEXIST)
-        return err_sys(e, -errno, "cannot make %s/logs", run_dir);
+        return err_sys(e, -errno, "cannot create %s/logs", run_dir);
     s->logs_fd = openat(run_fd, "logs", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (s->logs_fd < 0)
         return err_sys(e, -errno, "cannot open %s/logs", run_dir);
     s->exits_fd = openat(run_fd, "exits", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (s->exits_fd < 0)
         return err_sys(e, -errno, "cannot open %s/exits", run_dir);
-    s->scratch_fd = open(s->scratch_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (!s->pod)
+        s->scratch_fd = open(s->scratch_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (s->scratch_fd < 0)
         return err_sys(e, -errno, "cannot open the scratch directory %s", s->scratch_dir);
     return 0;
@@ -217,6 +220,8 @@ int setup_run(struct shim *s, const char *run_dir, const char *hosts, struct err
         r = write_hosts(s, hosts, e);
     if (r == 0 && s->level != LEVEL_NONE)
         r = setup_namespaces(s, s->scratch_dir, e);
+    if (r == 0 && s->level != LEVEL_NONE)
+        r = overlay_prepare(s, e);
     if (r == 0 && chdir("/") < 0)
         r = err_sys(e, -errno, "cannot change to /");
     return r;

@@ -1,12 +1,12 @@
 /* spawn.c - one process, from the request to its exec.
  *
- * The child is made as vfork() makes it: it borrows the supervisor's memory and its descriptor table
- * while the supervisor stands still, so starting costs the same however large or busy the supervisor
- * is, and what goes wrong is simply written into memory that both see.
+ * The child is made as vfork() makes it: it borrows the supervisor's memory and its descriptor
+ * table while the supervisor stands still, so starting costs the same however large or busy the
+ * supervisor is, and what goes wrong is simply written into memory that both see.
  *
- * Before exec the child leaves the shared table with a copy of 0, 1 and 2 alone: the supervisor lays
- * the child's three there beforehand. That way neither side ever walks over the descriptors of all the
- * other processes.
+ * Before exec the child leaves the shared table with a copy of 0, 1 and 2 alone: the supervisor
+ * lays the child's three there beforehand. That way neither side ever walks over the descriptors of
+ * all the other processes.
  *
  * The child calls nothing but system calls: no allocation, no stdio, no locks.
  */
@@ -17,10 +17,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/creation.h"
 #include "base/mem.h"
+#include "base/shebang.h"
 #include "shim/group.h"
 #include "shim/shim.h"
 
@@ -45,6 +48,15 @@ static void exec(const char *file, const char *const *argv, const char *const *e
     execve(file, (void *)(uintptr_t)argv, (void *)(uintptr_t)env);
 }
 
+/* The kernel says ENOENT of a script whose interpreter is missing; job/interpreter.c has words for
+ * these. */
+static int why_not(const char *file, int error)
+{
+    int r = error == ENOENT ? shebang_check(file, NULL, 0) : 0;
+
+    return r == -EILSEQ ? EILSEQ : r == -ENOENT ? ELIBACC : error;
+}
+
 /* As execvp() does it: a text file without "#!" is a shell script. */
 static int exec_file(struct child_args *a, const char *file)
 {
@@ -53,12 +65,13 @@ static int exec_file(struct child_args *a, const char *file)
         a->sh_argv[1] = file;
         exec("/bin/sh", a->sh_argv, a->sp->env);
     }
-    return errno;
+    return why_not(file, errno);
 }
 
 static bool goes_on_searching(int error)
 {
-    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG;
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG ||
+           error == EILSEQ || error == ELIBACC;
 }
 
 static int exec_program(struct child_args *a)
@@ -82,8 +95,8 @@ static int exec_program(struct child_args *a)
             error = exec_file(a, file);
             if (!goes_on_searching(error))
                 return error;
-            if (error == EACCES)
-                result = EACCES;
+            if (error == EACCES || error == EILSEQ || error == ELIBACC)
+                result = error;
         }
         if (!*end)
             return result;
@@ -137,6 +150,7 @@ static int become(struct child_args *a)
     if (leave_table(a->sp->script_fd) < 0 || setrlimit(RLIMIT_NOFILE, &a->s->files) < 0 ||
         setsid() < 0)
         return errno;
+    (void)umask(creation_mask());
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     a->stage = STAGE_EXEC;

@@ -1,7 +1,8 @@
-/* supervise.c - the supervisor's loop: one event per turn, then what there is to say goes to muster.
+/* supervise.c - the supervisor's loop: one event per turn, then what there is to say goes to
+ * muster.
  *
- * It ends in one of two ways, which differ only in whether anybody is told: muster asks for the end,
- * or the connection to muster is gone (then the job ends at once: a foreground run has nobody else).
+ * It ends in one of two ways, which differ only in whether anybody is told: muster asks for the
+ * end, or the connection to muster is gone (then the job ends at once, unless it waits: master.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,10 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "shim/feed.h"
 #include "shim/group.h"
+#include "shim/overlay.h"
+#include "shim/pod.h"
 #include "shim/roles.h"
 #include "shim/server.h"
 #include "shim/shim.h"
@@ -91,6 +95,22 @@ void shim_record(struct shim *s, ns_t at, const char *replica, const char *proce
         (void)io_write_all(s->exits_fd, line, (size_t)n);
 }
 
+size_t report_begin(struct shim *s, enum wire_type type)
+{
+    if (type == WIRE_EXITED || type == WIRE_RANK_EXITED)
+        feed_logs(s);
+    return wire_frame_begin(&s->link.out, type);
+}
+
+void report_end(struct shim *s, size_t frame)
+{
+    const struct strbuf *out = &s->link.out;
+
+    wire_frame_end(&s->link.out, frame);
+    if (s->waits_for_master)
+        history_add(&s->history, out->buf + frame, out->len - frame);
+}
+
 void shim_note(struct shim *s, const char *fmt, ...)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -109,8 +129,10 @@ void shim_note(struct shim *s, const char *fmt, ...)
 
 static void reap_one(struct shim *s, pid_t pid, int status, const struct rusage *ru)
 {
-    struct child *c = child_take(s, pid);
+    struct child *c;
 
+    ranks_daemon_ended(s, pid, status);
+    c = child_take(s, pid);
     if (c) /* else an orphan: it was somebody else's child and nobody asks for it */
         c->ended(s, c, status, (int64_t)ru->ru_maxrss * 1024);
 }
@@ -119,16 +141,25 @@ static void reap_one(struct shim *s, pid_t pid, int status, const struct rusage 
  * their end, and that is how an epoll set lists their descriptors. */
 static void reap_main_processes(struct shim *s)
 {
-    struct epoll_event ev;
+    struct epoll_event ends[64];
     struct rusage ru;
-    int status;
+    int status, n;
+    bool any;
 
-    while (epoll_wait(s->ends_fd, &ev, 1, 0) > 0) {
-        pid_t pid = (pid_t)ev.data.u64;
+    /* One that somebody traces has ended for its descriptor, and not for wait4() until the tracer
+     * lets go: then SIGCHLD comes. It must not be asked again and again until then. */
+    do {
+        any = false;
+        n = epoll_wait(s->ends_fd, ends, ARRAY_SIZE(ends), 0);
+        for (int i = 0; i < n; i++) {
+            pid_t pid = (pid_t)ends[i].data.u64;
 
-        if (wait4(pid, &status, WNOHANG, &ru) == pid)
-            reap_one(s, pid, status, &ru);
-    }
+            if (wait4(pid, &status, WNOHANG, &ru) == pid) {
+                reap_one(s, pid, status, &ru);
+                any = true;
+            }
+        }
+    } while (any);
 }
 
 static void reap(struct shim *s)
@@ -137,8 +168,11 @@ static void reap(struct shim *s)
     int status;
     pid_t pid;
 
-    /* What ranks said before their mpirun ended is sent before its end is. */
+    /* What ranks said before their mpirun ended is sent before its end is. Hydra does not wait for
+     * ranks that it has killed: they need a moment to say so. */
     server_catch_up(s);
+    if (s->ranks && epoll_wait(s->ends_fd, &(struct epoll_event){0}, 1, 0) > 0)
+        server_await_ranks(s);
     reap_main_processes(s);
     while ((pid = wait4(-1, &status, WNOHANG, &ru)) > 0)
         reap_one(s, pid, status, &ru);
@@ -150,8 +184,9 @@ static void signal_ready(struct shim *s, struct watch *w)
     struct signalfd_siginfo si;
 
     (void)w;
-    (void)!read(s->signal_fd, &si, sizeof(si)); /* children's signals do not queue: it is one */
-    reap(s);
+    if (read(s->signal_fd, &si, sizeof(si)) == sizeof(si) && si.ssi_signo == SIGTERM)
+        pod_terminate(s);
+    reap(s); /* children's signals do not queue: it is one */
 }
 
 static void reap_all(struct shim *s)
@@ -181,7 +216,7 @@ static void reap_most(struct shim *s)
         if (pid > 0) {
             reap_one(s, pid, status, &ru);
         } else if (clock_mono() > deadline) {
-            shim_note(s, "a process of the job could not be ended: is it another user's?");
+            shim_note(s, "a process of the job could not be killed; it may belong to another user");
             return;
         } else if (sigtimedwait(&chld, NULL, &moment) < 0) {
             replicas_kill_all(s);
@@ -199,19 +234,13 @@ static void end_all(struct shim *s)
     else
         reap_all(s);
     server_close(s);
+    master_close(s);
     outputs_close(s);
+    feed_finish(s, GOODBYE_MS);
     groups_remove(s);
 }
 
 /* --- muster ----------------------------------------------------------------------------------- */
-
-static void link_lost(struct shim *s, const char *why)
-{
-    if (s->is_set_up)
-        shim_record(s, clock_real(), "-", why, -1);
-    s->over = true;
-    s->exit_code = 1;
-}
 
 static void link_ready(struct shim *s, struct watch *w)
 {
@@ -221,17 +250,17 @@ static void link_ready(struct shim *s, struct watch *w)
 
     (void)w;
     if (link_fill(&s->link) < 0) {
-        link_lost(s, "muster is gone");
+        master_lost(s, "muster is gone");
         return;
     }
-    while (!s->over && (n = link_next(&s->link, &type, &body)) > 0) {
+    while (!s->over && s->link.fd >= 0 && (n = link_next(&s->link, &type, &body)) > 0) {
         if (request_handle(s, type, &body) < 0 && !s->over)
             n = -EPROTO;
         if (n < 0)
             break;
     }
     if (n < 0)
-        link_lost(s, "muster sent nonsense");
+        master_lost(s, "muster sent an invalid message");
 }
 
 /* Sends what there is; when muster does not read, asks to be told when it does. */
@@ -239,8 +268,13 @@ static void flush(struct shim *s)
 {
     bool wants_out;
 
+    if (s->link.fd < 0) { /* nobody is there: reports are kept elsewhere, the rest is not missed */
+        strbuf_release(&s->link.out);
+        server_pause(s, false);
+        return;
+    }
     if (link_flush(&s->link) < 0) {
-        link_lost(s, "muster is gone");
+        master_lost(s, "muster is gone");
         return;
     }
     wants_out = link_pending(&s->link);
@@ -262,6 +296,8 @@ static void loop(struct shim *s)
             continue; /* EINTR */
         w = ev.data.ptr;
         w->ready(s, w);
+        if (s->pod)
+            pod_look(s);
         if (!s->over)
             flush(s);
     }
@@ -287,6 +323,29 @@ bool level_of(const char *name, enum level *ret)
     return false;
 }
 
+int supervise(struct shim *s)
+{
+    s->link_watch.ready = link_ready;
+    s->signal_watch.ready = signal_ready;
+    s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    s->ends_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s->epoll_fd < 0 || s->ends_fd < 0 || shim_watch(s, s->signal_fd, &s->signal_watch) < 0)
+        return 1;
+    if (s->pod ? pod_begin(s) < 0 : shim_watch(s, s->link.fd, &s->link_watch) < 0)
+        return 1;
+    loop(s);
+    end_all(s);
+    overlay_remove(s);
+    if (s->exit_code == 0) {
+        say_bye(s);
+    } else {
+        (void)link_flush_wait(&s->link, GOODBYE_MS);
+        if (s->scratch_dir) /* muster would have done it */
+            (void)io_remove_tree(AT_FDCWD, s->scratch_dir, NULL);
+    }
+    return s->exit_code;
+}
+
 int supervise_main(int argc, char **argv)
 {
     static struct shim s;
@@ -294,28 +353,13 @@ int supervise_main(int argc, char **argv)
     (void)argc;
     if (!level_of(argv[1], &s.level) || (getpid() != 1 && s.level != LEVEL_NONE) ||
         fcntl(WIRE_FD, F_GETFD) < 0) {
-        static const char text[] = "muster-shim: only muster starts this, in a pid namespace\n";
+        static const char text[] =
+            "muster-shim: this is started by muster only, in a pid namespace\n";
 
         (void)io_write_all(STDERR_FILENO, text, sizeof(text) - 1);
         return 2;
     }
     setup_process(&s);
     link_init(&s.link, WIRE_FD);
-    s.link_watch.ready = link_ready;
-    s.signal_watch.ready = signal_ready;
-    s.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    s.ends_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (s.epoll_fd < 0 || s.ends_fd < 0 || shim_watch(&s, WIRE_FD, &s.link_watch) < 0 ||
-        shim_watch(&s, s.signal_fd, &s.signal_watch) < 0)
-        return 1;
-    loop(&s);
-    end_all(&s);
-    if (s.exit_code == 0) {
-        say_bye(&s);
-    } else {
-        (void)link_flush_wait(&s.link, GOODBYE_MS);
-        if (s.scratch_dir) /* muster would have done it */
-            (void)io_remove_tree(AT_FDCWD, s.scratch_dir, NULL);
-    }
-    return s.exit_code;
+    return supervise(&s);
 }

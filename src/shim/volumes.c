@@ -2,11 +2,11 @@
  *
  * A volume is a directory (or file) somewhere: in the scratch directory if it begins empty, in a
  * file system of its own in memory if it is made of a secret's or config map's values, or where the
- * machine has it. Mounting is binding that to the path, inside the replica's mount namespace: nobody
- * else sees it, and it goes with the namespace. Sources are taken hold of before anything is mounted,
- * so that no mount is in the way of another one's source.
+ * machine has it. Mounting is binding that to the path, inside the replica's mount namespace:
+ * nobody else sees it, and it goes with the namespace. Sources are taken hold of before anything is
+ * mounted, so that no mount is in the way of another one's source.
  *
- * Not here: where the path itself is missing (cover.c).
+ * Not here: where the path itself is missing (shadow_dir.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void read_mount(struct wire_reader *r, struct vmount *m)
     m->sub_path = xstrdup(wire_get_str(r));
     m->size = wire_get_i64(r);
     m->path = xstrdup(wire_get_str(r));
-    m->cover = xstrdup(wire_get_str(r));
+    m->parent = xstrdup(wire_get_str(r));
     if (m->kind > MOUNT_FILES || (m->kind <= MOUNT_SHARED && !is_plain(m->volume)) ||
         m->path[0] != '/')
         r->broken = true;
@@ -125,7 +125,7 @@ static int read_set(struct wire_reader *r, int dirfd, uint32_t set, struct err *
 
     snprintf(name, sizeof(name), "%u", set);
     if (dirfd >= 0 && mkdirat(dirfd, name, 0755) < 0)
-        return err_sys(e, -errno, "cannot make a volume of files");
+        return err_sys(e, -errno, "cannot create a volume of files");
     auto_close int fd = dirfd < 0 ? -1 : openat(dirfd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     for (uint32_t i = 0; i < n; i++) {
@@ -136,7 +136,7 @@ static int read_set(struct wire_reader *r, int dirfd, uint32_t set, struct err *
         int result = r->broken || fd < 0 ? 0 : write_file(fd, path, mode, bytes, len);
 
         if (result < 0)
-            return err_sys(e, result, "cannot write the file %s of a volume", path);
+            return err_sys(e, result, "cannot write file %s of a volume", path);
     }
     return 0;
 }
@@ -191,7 +191,7 @@ static int make_own(const struct shim *s, const struct replica *r, const struct 
     if (m->size >= 0)
         snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)m->size);
     if (mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
-        return err_sys(e, -errno, "cannot mount the volume %s of %s", m->volume, r->name);
+        return err_sys(e, -errno, "cannot mount volume %s of %s", m->volume, r->name);
     return 0;
 }
 
@@ -236,7 +236,7 @@ static int make_sub_path(const struct vmount *m, const char *volume, struct err 
     if (!*m->sub_path || !(m->flags & MOUNT_MAKE_SUB) || faccessat(dir, m->sub_path, F_OK, 0) == 0)
         return 0;
     if (make_parents(dir, m->sub_path) < 0 || mkdirat(dir, m->sub_path, 0777) < 0)
-        return err_sys(e, -errno, "cannot make %s in the volume %s", m->sub_path, m->volume);
+        return err_sys(e, -errno, "cannot create %s in volume %s", m->sub_path, m->volume);
     return 0;
 }
 
@@ -288,7 +288,7 @@ static int take_source(const struct shim *s, const struct replica *r, const stru
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
 
     if (leads_out(m->sub_path)) /* a variable in it may */
-        return err_set(e, -EINVAL, "mount %s of the volume %s", m->sub_path, m->volume);
+        return err_set(e, -EINVAL, "mount %s of volume %s", m->sub_path, m->volume);
     if (make_sub_path(m, volume, e) < 0)
         return e->code;
     auto_close int fd =
@@ -309,7 +309,7 @@ static int make_point(const struct vmount *m, int tree, struct err *e)
     if (r == 0 && fstat(tree, &st) == 0 && access(m->path, F_OK) < 0)
         r = S_ISDIR(st.st_mode) ? mkdir(m->path, 0777)
                                 : mknod(m->path, S_IFREG | 0644, 0); /* to be mounted over */
-    return r < 0 ? err_sys(e, -errno, "cannot make the mount point %s", m->path) : 0;
+    return r < 0 ? err_sys(e, -errno, "cannot create the mount point %s", m->path) : 0;
 }
 
 /* Is one of the mounts above the path? To copy a tree in vain costs the kernel a millisecond. */
@@ -360,7 +360,7 @@ static void close_all(const int *fds, size_t n)
 static bool is_covered(const struct vtable *t, uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)
-        if (strcmp(t->v[k].cover, t->v[i].cover) == 0)
+        if (strcmp(t->v[k].parent, t->v[i].parent) == 0)
             return true;
     return false;
 }
@@ -374,10 +374,10 @@ static int attach(const struct vtable *t, const int *trees, struct err *e)
 
         if (m->flags & MOUNT_MAKE)
             r = make_point(m, trees[i], e);
-        if (r == 0 && *m->cover && !is_covered(t, i))
-            r = cover_make(t, trees, i, e);
+        if (r == 0 && *m->parent && !is_covered(t, i))
+            r = shadow_dir_make(t, trees, i, e);
         if (r == 0 && move_mount(trees[i], "", AT_FDCWD, m->path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-            r = err_sys(e, -errno, "cannot mount the volume %s at %s", m->volume, m->path);
+            r = err_sys(e, -errno, "cannot mount volume %s at %s", m->volume, m->path);
     }
     return r;
 }

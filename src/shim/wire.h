@@ -21,60 +21,94 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 2
+#define WIRE_VERSION 7
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
- * `network` as the first process of a pid namespace with a mount (and network) namespace of its own;
- * as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN, SYS_CHROOT and
- * SYS_PTRACE (and NET_ADMIN) there inheritable and ambient (else exec takes them away). Its processes
- * get none of them. As `probe LEVEL` it tries whether that level can be had, writes why not to this
- * descriptor (nothing if it can), and ends. */
+ * `network` as the first process of a pid namespace with a mount (and network) namespace of its
+ * own; as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN,
+ * SYS_CHROOT and SYS_PTRACE (and NET_ADMIN) there inheritable and ambient (else exec takes them
+ * away). Its processes get none of them. As `probe LEVEL` it tries whether that level can be had,
+ * writes why not to this descriptor (nothing if it can), and ends; as `probe LEVEL overlay` a layer
+ * over the machine, too. */
 #define WIRE_FD 3
+#define WIRE_PROBE_LACKS                                                                           \
+    3 /* a probe's exit status: not forbidden, but descriptors or memory ran out */
 #define WIRE_AGENT_SOCKET "agent.sock"
+#define WIRE_MASTER_SOCKET "master.sock" /* of a shim that waits for its master */
 
-/* Whom the kernel has killed because a group's memory was used up: 0 = nobody, else itself, or a process
- * in the replica whose number is added. */
+/* Whom the kernel has killed because a group's memory was used up: 0 = nobody, else itself, or a
+ * process in the replica whose number is added. */
 enum { OOM_ITSELF = 1, OOM_IN = 2 };
+#define OOM_NEARBY UINT32_MAX /* by SIGKILL, while the kernel killed somebody for want of memory */
 
 enum wire_type {
     /* muster -> shim */
-    WIRE_SETUP = 1, /* u32 version, str run_id, str run_dir, str scratch_dir, str hosts_file_text,
-                       u32 n, then per replica: str name, str host, str address, i64 cpu_milli,
-                       i64 memory, i64 shm (bytes; -1 = not limited), u32 its first table of
-                       mounts, u32 how many it has; then the tables and the files (see
-                       MOUNT_FRESH). Answered by READY or REFUSED. */
-    WIRE_SPAWN,     /* u32 process, u32 replica, u32 flags (SPAWN_*), str cwd, str log, strs argv,
-                       strs env, with SPAWN_SCRIPT: str script, with SPAWN_INIT: u32 table of
-                       mounts (of the replica's; 0: it has none of its own). Empty argv: the replica only waits; it counts as started when its
+    WIRE_SETUP = 1, /* u32 version, u32 flags (SETUP_*), u32 attempt, i64 clock_run_base(),
+                       str run_id, str run_dir, str scratch_dir, str hosts_file_text, u32 n, then
+                       per replica: str name, str host, str address, i64 cpu_milli, i64 memory, i64
+                       shm (bytes; -1 = not limited), u32 its first table of mounts, u32 how many it
+                       has; then the layer (OVERLAY_ON), the tables and the files (see MOUNT_FRESH).
+                       Answered by READY or REFUSED. */
+    WIRE_SPAWN,  /* u32 process, u32 instance (from 1), u32 replica, u32 flags (SPAWN_*), str cwd,
+                       str log, strs argv, strs env, with SPAWN_SCRIPT: str script, with
+                       SPAWN_INIT: u32 table of mounts (of the replica's; 0: it has none of its
+                       own). Empty argv: the replica only waits; it counts as started when its
                        namespaces are up. env is also what the agent gives commands in the replica
                        (the replica's first SPAWN decides). log: name below RUN_DIR/logs, "" for a
-                       waiting replica. Answered by STARTED or SPAWN_FAILED. */
-    WIRE_SIGNAL,    /* u32 scope (SCOPE_*), u32 id, u32 signal: to the process group of each main
+                       waiting replica. Answered by STARTED or SPAWN_FAILED. A shim that waits for
+                       its master answers one that it knows already with what it knows of it. */
+    WIRE_SIGNAL, /* u32 scope (SCOPE_*), u32 id, u32 signal: to the process group of each main
                        process (USR1 and USR2: to the process alone, its children may not know
                        them), and to each live rank, of the scope */
-    WIRE_STOP,      /* u32 scope, u32 id: SIGKILL for everything inside, main processes, what they
+    WIRE_STOP,   /* u32 scope, u32 id: SIGKILL for everything inside, main processes, what they
                        left, agents' commands. A waiting replica is EXITED with status 0. */
-    WIRE_END,       /* no body: kill what is left, drain, clean up, answer BYE, exit 0 */
-    WIRE_HOLD, /* no body: every replica that was there takes agents' commands again, although its
+    WIRE_END,    /* no body: kill what is left, drain, clean up, answer BYE, exit 0 */
+    WIRE_HOLD,   /* no body: every replica that was there takes agents' commands again, although its
                        processes have ended */
+    WIRE_ATTACH, /* u32 version: the first and only frame of whoever connects to
+                       WIRE_MASTER_SOCKET. Answered by READY and all reports that are still true, in
+                       their order, or by REFUSED; the connection is then the shim's stream. */
+    WIRE_FILE,   /* in a pod: u32 mode (S_IFLNK: a symbolic link), str path below the run
+                       directory, bytes: its content, or where the link points to. An existing file
+                       is replaced; directories on the way are made. */
+    WIRE_FOLLOW, /* in a pod: u32 n, then per log str name, i64 offset: from now on what logs hold
+                       is sent as OUTPUT, from these offsets; others from their beginning */
 
     /* shim -> muster */
-    WIRE_READY = 64, /* u32 version, strs cgroup_dirs (made by the shim, removed by it; muster
+    WIRE_READY =
+        64, /* u32 version, u32 attempt, strs cgroup_dirs (made by the shim, removed by it; muster
                           removes what is left of them if the shim is killed) */
-    WIRE_REFUSED,    /* i32 -errno, str what: set-up is impossible; the shim exits */
-    WIRE_NOTE,       /* str text: something a person should know (a limit that could not be set) */
-    WIRE_STARTED,    /* u32 process, u32 pid (as the shim sees it), i64 at (real ns) */
-    WIRE_SPAWN_FAILED, /* u32 process, i32 -errno, str what ("exec", "chdir /x", "open log"), i64 at */
-    WIRE_EXITED, /* u32 process, u32 wait_status, i64 at, i64 max_rss (bytes), u32 oom (OOM_*),
-                          i64 memory_limit, i64 memory_peak (bytes, -1 = unknown). Sent after all its
-                          output up to then is in the log. */
+    WIRE_REFUSED, /* i32 -errno, str what: set-up is impossible; the shim exits */
+    WIRE_NOTE,    /* str text: something a person should know (a limit that could not be set) */
+    WIRE_STARTED, /* u32 process, u32 instance, u32 pid (as the shim sees it), i64 at (real ns) */
+    WIRE_SPAWN_FAILED, /* u32 process, u32 instance, i32 -errno, str what ("exec", "chdir /x",
+                          "open log"), i64 at */
+    WIRE_EXITED,       /* u32 process, u32 instance, u32 wait_status, i64 at, i64 max_rss (bytes),
+                          u32 oom (OOM_*), i64 memory_limit, i64 memory_peak (bytes, -1 = unknown),
+                          str whose memory (group.h), i64 size of /dev/shm (0 = unknown), i64 free
+                          in it, str an mpirun that is still running (SPAWN_LAUNCHER; "" = none),
+                          u32 whether some mpirun had ranks without a wrapper, u32 whether it
+                          failed and no signal of muster's can be why. Sent after all its output
+                          up to then is in the log. */
     WIRE_RANK_STARTED, /* u32 replica, u32 launch (1, 2, … one per mpirun seen), u32 rank, u32 size,
                           u32 pid, u32 forwarded (0/1: mpirun shows the output too), i64 at,
                           str log (name below RUN_DIR/logs) */
     WIRE_RANK_EXITED, /* u32 replica, u32 launch, u32 rank, u32 known (0: its wrapper was killed
-                          before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom, i64 memory_limit,
-                          i64 memory_peak */
+                          before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom,
+                          i64 memory_limit, i64 memory_peak, str whose memory, i64 size of /dev/shm,
+                          i64 free in it, i64 told: when its launcher signalled it to end, 0 = it
+                          did not before the end */
     WIRE_BYE,         /* no body */
     WIRE_OPENED,      /* u32 replica, i64 at: the answer to SPAWN_OPEN */
+    WIRE_HEARD,       /* no body: the answer to STOP of everything */
+    WIRE_UNLOGGED,    /* str log, i32 -errno, u32 stderr (0/1), i64 bytes more that are missing from
+                          the log, bytes: as much of them as there was room for, at the end of what
+                          the log holds */
+    WIRE_LAUNCH_BLAMED, /* u32 launch, u32 why (LAUNCH_*), u32 replica, u32 known, u32 wait_status,
+                          i64 at: what makes an mpirun end its ranks */
+    WIRE_LAUNCH_OVER,   /* u32 launch, i64 at: its mpirun has ended, or all of its ranks have and
+                          its mpirun could not be found */
+    WIRE_OUTPUT, /* str log ("": RUN_DIR/marks), i64 offset, bytes: what it holds from there on.
+                          Sent before the EXITED or RANK_EXITED of whoever wrote it. */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
     WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1); fds 0, 1, 2.
@@ -82,22 +116,37 @@ enum wire_type {
     WIRE_AGENT_RAN,       /* no body */
     WIRE_AGENT_NO_HOST,   /* no body: the host is no replica of this run */
     WIRE_AGENT_EXITED,    /* u32 wait_status */
-    WIRE_RANK_HELLO,      /* u32 rank, u32 size, u32 forwarded, str launch id, before the rank is
-                             started; answered by RANK_WELCOME, or the connection is closed: this
-                             rank is none of the run's */
-    WIRE_RANK_WELCOME,    /* strs env: what the rank gets from its replica; one fd: its log */
-    WIRE_RANK_RUNS,       /* u32 pid of the rank; one fd: its pidfd */
-    WIRE_RANK_EXIT,       /* u32 wait_status, i64 at, i64 max_rss; answered by RANK_ACK */
-    WIRE_RANK_ACK,        /* no body: it is on its way to muster before anything that follows */
-    WIRE_OUTPUT_ASK,      /* i64 inode of a pipe: does a main process of the run write there?
+    WIRE_RANK_HELLO,    /* u32 rank, u32 size, u32 forwarded, u32 pid of its daemon, str launch id,
+                             before the rank is started; answered by RANK_WELCOME, or the connection
+                             is closed: this rank is none of the run's */
+    WIRE_RANK_WELCOME,  /* strs env: what the rank gets from its replica, str log, i32 0 or -errno:
+                             the log could not be opened, i64 clock_run_base(); fds: the log, the
+                             marks if there are any */
+    WIRE_RANK_RUNS,     /* u32 pid of the rank; one fd: its pidfd */
+    WIRE_RANK_EXIT,     /* u32 wait_status, i64 at, i64 max_rss, i64 told; answered by RANK_ACK */
+    WIRE_RANK_ACK,      /* no body: it is on its way to muster before anything that follows */
+    WIRE_OUTPUT_ASK,    /* i64 inode of a pipe: does a main process of the run write there?
                              Answered by OUTPUT_IS. */
-    WIRE_OUTPUT_IS,       /* u32 (0/1) */
+    WIRE_OUTPUT_IS,     /* u32 (0/1) */
+    WIRE_RANK_UNLOGGED, /* i32 -errno, u32 stderr (0/1), i64 bytes more that are missing from the
+                             rank's log, bytes: those of them that are to be shown */
+    WIRE_RANK_TOLD,     /* i64 at: its launcher has signalled the rank to end */
+    WIRE_MPIRUN_SIGNAL, /* u32 signal, i64 at: the mpirun of the newest launch has received it */
+    WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
+};
+
+/* What made an mpirun end its ranks: the end of its daemon on a replica, by itself or because the
+ * rsh agent that kept it had been killed; a signal for mpirun itself. */
+enum { LAUNCH_DAEMON, LAUNCH_AGENT, LAUNCH_SIGNAL };
+
+enum {
+    SETUP_WAITS = 1, /* it goes on without its master, and waits for another */
 };
 
 enum {
     SPAWN_STDIN = 1, /* the process reads the shim's own stdin; else /dev/null */
     SPAWN_OPEN = 2,  /* only the replica is made, for the process to come; argv is not looked at.
-                         Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now on. */
+                         Answered by OPENED or SPAWN_FAILED. Agents' commands run in it from now. */
     SPAWN_STAY =
         16, /* the replica only waits, and the command runs beside: if it ends with 0 before
                          a SIGTERM for all was sent, the replica waits on and nothing is EXITED */
@@ -106,14 +155,19 @@ enum {
     SPAWN_INIT = 8,   /* runs before the replica's own processes and is none of them: it sees the
                          replica's mounts and those of a table of its own, and what the agent gives
                          commands is not decided by it */
+    SPAWN_LAUNCHER = 32, /* it starts ranks by an mpirun: EXITED reports what it leaves of that */
 };
 
-/* The mounts in SETUP: strs kept (paths that stay visible whatever is mounted above them), u32 n, then
- * per table u32 n, then per mount u32 kind, u32 flags,
- * str volume, str from, str sub_path ("" = none), i64 size, str path, str cover; after them the
- * files: u32 n, then per set u32 n, then per file str path, u32 mode, bytes. A replica's first table
- * is its processes' own, the others are those of its init commands in order. Mounts are made in their
- * order. Level `none` only has the directories made. */
+/* The layer in SETUP: u32 flags (OVERLAY_*), str the directory it is kept in, strs paths that it
+ * does not cover. */
+enum { OVERLAY_ON = 1, OVERLAY_KEEP = 2 };
+
+/* The mounts in SETUP: strs kept (paths that stay visible whatever is mounted above them), u32 n,
+ * then per table u32 n, then per mount u32 kind, u32 flags,
+ * str volume, str from, str sub_path ("" = none), i64 size, str path, str parent; after them the
+ * files: u32 n, then per set u32 n, then per file str path, u32 mode, bytes. A replica's first
+ * table is its processes' own, the others are those of its init commands in order. Mounts are made
+ * in their order. Level `none` only has the directories made. */
 enum {
     MOUNT_FRESH,  /* a directory of the replica's own, empty at first, by the volume's name */
     MOUNT_SHARED, /* the same for the whole job */

@@ -56,28 +56,21 @@ struct role *role_wanted(struct adjuster *x, const char *option, const char *nam
     for (size_t i = 0; i < x->spec->n_roles; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", x->roles[i].name);
     if (near)
-        (void)err_set(e, -EINVAL, "--%s: there is no role \"%s\", did you mean \"%s\"?", option,
-                      name, near);
+        (void)err_set(e, -EINVAL, "--%s: role \"%s\" not found; did you mean \"%s\"?", option, name,
+                      near);
     else
-        (void)err_set(e, -EINVAL, "--%s: there is no role \"%s\", only %s", option, name, all.buf);
+        (void)err_set(e, -EINVAL, "--%s: role \"%s\" not found; roles: %s", option, name, all.buf);
     return NULL;
 }
 
-/* --- --entrypoint ------------------------------------------------------------------------------- */
+/* --- --entrypoint -------------------------------------------------------------------------------
+ */
 
-static bool lacks_command(const struct job_spec *spec, const struct role *role)
+bool spec_lacks_command(const struct job_spec *spec, const struct role *role)
 {
     if (role->argv || role->shell || role->kind == ROLE_HOST)
         return false;
     return role->kind != ROLE_LAUNCHER || !spec->mpi;
-}
-
-const struct role *spec_without_command(const struct job_spec *spec)
-{
-    for (size_t i = 0; i < spec->n_roles; i++)
-        if (lacks_command(spec, &spec->roles[i]))
-            return &spec->roles[i];
-    return NULL;
 }
 
 /* An entry point gets the arguments that the file has for it, as a container's does. */
@@ -103,10 +96,9 @@ static void set_command(struct adjuster *x, struct role *role, const char *comma
     role->shell_kind = SHELL_SH;
     role->expand_argv = false;
     if (had)
-        change_add(x, SEV_NOTE, "%s: the command of the file is replaced by --entrypoint",
-                   role->name);
+        change_add(x, SEV_NOTE, "%s: command overridden by --entrypoint", role->name);
     else
-        change_add(x, SEV_NOTE, "%s: the command is what --entrypoint says%s", role->name,
+        change_add(x, SEV_NOTE, "%s: command set by --entrypoint%s", role->name,
                    role->args ? ", with the file's arguments" : "");
 }
 
@@ -119,8 +111,8 @@ static struct role *entry_role(struct adjuster *x, const char *text, struct err 
 
     e->code = 0;
     if (near) /* else VARIABLE=value CMD is a command */
-        (void)err_set(e, -EINVAL, "--entrypoint: there is no role \"%s\", did you mean \"%s\"?",
-                      name, near);
+        (void)err_set(e, -EINVAL, "--entrypoint: role \"%s\" not found; did you mean \"%s\"?", name,
+                      near);
     return role;
 }
 
@@ -138,7 +130,7 @@ static bool set_program(struct adjuster *x, const struct role *role, const char 
     program[1] = "-c";
     program[2] = command;
     x->mpi->program = program;
-    change_add(x, SEV_NOTE, "%s: the command of the file is replaced by --entrypoint", role->name);
+    change_add(x, SEV_NOTE, "%s: command overridden by --entrypoint", role->name);
     return true;
 }
 
@@ -150,12 +142,12 @@ static int entry_for_role(struct adjuster *x, struct role *role, const char *com
         return 0;
     if (role->kind == ROLE_HOST)
         return err_set(e, -EINVAL,
-                       "--entrypoint: a %s only waits for the launcher's ranks, it runs no command",
+                       "--entrypoint: a %s runs no command; it only hosts ranks of the launcher",
                        role->name);
     if (role->kind == ROLE_LAUNCHER && x->mpi)
         return err_set(e, -EINVAL,
-                       "--entrypoint: the mpirun line of %s is composed from the file; --set "
-                       "changes what it is composed from",
+                       "--entrypoint: the mpirun command of %s is generated from the file; use "
+                       "--set to change it",
                        role->name);
     set_command(x, role, command);
     return 0;
@@ -174,20 +166,21 @@ static int adjust_entrypoint(struct adjuster *x, struct err *e)
         else if (r == 0 && !*text)
             r = err_set(e, -EINVAL, "--entrypoint: the command is empty");
         for (size_t k = 0; !role && r == 0 && k < x->spec->n_roles; k++)
-            if (lacks_command(x->spec, &x->roles[k])) {
+            if (spec_lacks_command(x->spec, &x->roles[k])) {
                 set_command(x, &x->roles[k], text);
                 given++;
             }
         if (!role && r == 0 && given == 0)
             r = err_set(e, -EINVAL,
-                        "--entrypoint: every role has its command; ROLE=CMD replaces one");
+                        "--entrypoint: every role has a command; use ROLE=CMD to override one");
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-/* --- --workdir ---------------------------------------------------------------------------------- */
+/* --- --workdir ----------------------------------------------------------------------------------
+ */
 
 static void adjust_workdir(struct adjuster *x)
 {
@@ -195,16 +188,17 @@ static void adjust_workdir(struct adjuster *x)
         struct role *role = &x->roles[i];
 
         if (role->workdir)
-            change_add(x, SEV_NOTE, "%s: the working directory is %s instead of %s (--workdir)",
+            change_add(x, SEV_NOTE, "%s: working directory %s instead of %s (--workdir)",
                        role->name, x->adj->workdir, role->workdir);
         else
-            change_add(x, SEV_NOTE, "%s: the working directory is %s (--workdir)", role->name,
+            change_add(x, SEV_NOTE, "%s: working directory %s (--workdir)", role->name,
                        x->adj->workdir);
         role->workdir = x->adj->workdir;
     }
 }
 
-/* --- --debug ------------------------------------------------------------------------------------ */
+/* --- --debug ------------------------------------------------------------------------------------
+ */
 
 /* The file's own debug mode is about every role; naming some makes it about these. */
 static int adjust_debug(struct adjuster *x, struct err *e)
@@ -223,6 +217,27 @@ static int adjust_debug(struct adjuster *x, struct err *e)
     x->spec->debug = true;
     x->spec->debug_only = all ? NULL : names;
     return 0;
+}
+
+/* --- --no-restart -------------------------------------------------------------------------------
+ */
+
+/* Nothing is said of a job that is started once anyway. */
+static void adjust_restart(struct adjuster *x)
+{
+    struct job_spec *spec = x->spec;
+
+    for (size_t i = 0; x->adj->no_restart && i < spec->n_roles; i++) {
+        struct role *role = &x->roles[i];
+
+        if (role->restart != RESTART_NEVER && role->kind != ROLE_HOST)
+            change_add(x, SEV_NOTE, "%s: processes are not restarted (--no-restart)", role->name);
+        role->restart = RESTART_NEVER;
+    }
+    if (x->adj->no_restart && (spec->retry.max != 0 || spec->retry.by_class)) {
+        change_add(x, SEV_NOTE, "a failed job is not retried (--no-restart)");
+        spec->retry = (struct retry_policy){0};
+    }
 }
 
 int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjustments *adj,
@@ -254,6 +269,7 @@ int spec_adjust(struct arena *a, const struct job_spec *spec, const struct adjus
     if (r < 0)
         return r;
     adjust_workdir(&x);
+    adjust_restart(&x);
     r = adjust_counts(&x, e);
     if (r < 0)
         return r;

@@ -21,13 +21,14 @@ struct counting {
     struct adjuster *x;
     struct tally *roles;
     size_t n;
-    bool hosts;     /* ranks run in ROLE_HOST replicas */
-    int64_t target; /* of --fit; INT64_MAX without it */
-    bool mpirun;    /* found in a command */
-    size_t n_numbers;
+    bool hosts;               /* ranks run in ROLE_HOST replicas */
+    int64_t target;           /* of --fit; INT64_MAX without it */
+    bool mpirun;              /* found in a command */
+    struct seen_numbers seen; /* in the command at hand */
 };
 
-/* --- which numbers there are -------------------------------------------------------------------- */
+/* --- which numbers there are --------------------------------------------------------------------
+ */
 
 struct collecting {
     struct arena *a;
@@ -106,7 +107,8 @@ static void count_roles(struct counting *c)
     }
 }
 
-/* --- options ------------------------------------------------------------------------------------ */
+/* --- options ------------------------------------------------------------------------------------
+ */
 
 /* ROLE=N, with N from 1 to max: the role's tally, or NULL with e set. */
 static struct tally *read_number(struct counting *c, const char *option, const char *text,
@@ -117,18 +119,18 @@ static struct tally *read_number(struct counting *c, const char *option, const c
     uint32_t n = 0;
 
     if (!equals || equals == text)
-        (void)err_set(e, -EINVAL, "--%s %s: it must be ROLE=N", option, text);
+        (void)err_set(e, -EINVAL, "--%s must be ROLE=N, not \"%s\"", option, text);
     else
         role = role_wanted(c->x, option, arena_strndup(c->x->a, text, (size_t)(equals - text)), e);
     if (!role)
         return NULL;
     if (num_u32(equals + 1, &n) < 0 || n < 1 || n > (uint32_t)max) {
-        (void)err_set(e, -EINVAL, "--%s %s: \"%s\" is no number from 1 to %d", option, text,
+        (void)err_set(e, -EINVAL, "--%s %s: \"%s\" is not a number from 1 to %d", option, text,
                       equals + 1, max);
         return NULL;
     }
     if (role->kind == ROLE_LAUNCHER) {
-        (void)err_set(e, -EINVAL, "--%s %s: a launcher is always one process", option, text);
+        (void)err_set(e, -EINVAL, "--%s %s: a launcher is always a single process", option, text);
         return NULL;
     }
     *ret_n = (int32_t)n;
@@ -177,11 +179,13 @@ static void fit(struct counting *c)
         c->roles[i].after = to[i];
     if (fit_total(to, c->n) > c->target)
         change_add(c->x, SEV_NOTE,
-                   "--fit: %lld processes remain for %d %s%s: a role of several replicas keeps two",
+                   "--fit: %lld processes remain on %d %s%s; a role with several replicas keeps at "
+                   "least two",
                    (long long)fit_total(to, c->n), have, unit, have == 1 ? "" : "s");
 }
 
-/* --- commands ----------------------------------------------------------------------------------- */
+/* --- commands -----------------------------------------------------------------------------------
+ */
 
 struct renumbering {
     struct counting *c;
@@ -277,8 +281,10 @@ static void renumber(void *ctx, const struct shell_word *words, size_t n, const 
     size_t found = launch_numbers(x->a, words, n, !r->role, &v, &mpirun);
 
     c->mpirun = c->mpirun || mpirun;
-    c->n_numbers += found;
-    for (size_t i = 0; i < found; i++) {
+    for (size_t i = 0; i < found; i++, c->seen.n++) {
+        if (c->seen.n < ARRAY_SIZE(c->seen.v))
+            c->seen.v[c->seen.n] = v[i].value;
+
         int64_t made = v[i].value > 0 ? renumbered(c, r->role, &v[i]) : -1;
 
         if (made == v[i].value && made > 0)
@@ -291,8 +297,7 @@ static void renumber(void *ctx, const struct shell_word *words, size_t n, const 
             change_add(x, SEV_NOTE, "%s: %s %lld instead of %lld (%s)", where, v[i].option,
                        (long long)made, (long long)v[i].value, why(c));
         else if (changed(c))
-            change_add(x, SEV_WARNING, "%s: %s is %s: left as it is", where, v[i].option,
-                       v[i].text);
+            change_add(x, SEV_WARNING, "%s: %s is %s; not changed", where, v[i].option, v[i].text);
     }
 }
 
@@ -300,23 +305,27 @@ static void renumber_role(struct counting *c, struct role *role)
 {
     struct renumbering r = {.c = c, .role = role};
     const struct word_edit edit = {.edit = renumber, .ctx = &r};
+    const struct role before = *role;
+    bool unseen;
 
     c->mpirun = false;
-    c->n_numbers = 0;
+    c->seen.n = 0;
     edit_command(c->x->a, role, &edit);
-    if (role->kind == ROLE_LAUNCHER && (role->argv || role->shell) && c->n_numbers == 0 &&
+    unseen = c->x->adj->fit && adjust_unseen(c->x, &before, c->target, &c->seen) > 0;
+    if (!unseen && role->kind == ROLE_LAUNCHER && (role->argv || role->shell) && c->seen.n == 0 &&
         changed(c))
-        change_add(c->x, SEV_WARNING,
-                   c->mpirun ? "-np is not in the command of %s: left, mpirun takes the hostfile's "
-                               "slots"
-                             : "no mpirun is seen in the command of %s: a number of processes in "
-                               "it is left",
-                   role->name);
+        change_add(
+            c->x, SEV_WARNING,
+            c->mpirun
+                ? "the command of %s has no -np; mpirun uses the slots of the hostfile"
+                : "no mpirun found in the command of %s; a process count in it is not changed",
+            role->name);
     r.quiet = true;
     role->shell_secret = edit_shell(c->x->a, role->shell_secret, &edit);
 }
 
-/* --- roles -------------------------------------------------------------------------------------- */
+/* --- roles --------------------------------------------------------------------------------------
+ */
 
 static void follow_rules(struct adjuster *x, struct role *role, const struct tally *t)
 {
@@ -468,6 +477,6 @@ int adjust_counts(struct adjuster *x, struct err *e)
                                        &(struct word_edit){.edit = renumber, .ctx = &line});
     }
     if (adj->fit && x->changes.n == before)
-        change_add(x, SEV_NOTE, "--fit: nothing has to be smaller here");
+        change_add(x, SEV_NOTE, "--fit: the job fits this machine as it is");
     return 0;
 }

@@ -1,4 +1,5 @@
-/* adjust_image.c - --image of convert: an image for roles that have none that a cluster could pull. */
+/* adjust_image.c - --image of convert: an image for roles that have none that a cluster could pull.
+ */
 #include <string.h>
 
 #include "spec/adjust_parts.h"
@@ -11,10 +12,10 @@ bool spec_lacks_image(const struct role *role)
 static void set_image(struct adjuster *x, struct role *role, const char *image)
 {
     if (role->image)
-        change_add(x, SEV_NOTE, "%s: the image is %s instead of %s (--image)", role->name, image,
+        change_add(x, SEV_NOTE, "%s: image %s instead of %s (--image)", role->name, image,
                    role->image);
     else
-        change_add(x, SEV_NOTE, "%s: the image is %s (--image)", role->name, image);
+        change_add(x, SEV_NOTE, "%s: image %s (--image)", role->name, image);
     role->image = image;
 }
 
@@ -28,7 +29,8 @@ static int image_for_all(struct adjuster *x, const char *image, struct err *e)
             given++;
         }
     if (given == 0)
-        return err_set(e, -EINVAL, "--image: every role has its image; ROLE=NAME replaces one");
+        return err_set(e, -EINVAL,
+                       "--image: every role has an image; use ROLE=NAME to override one");
     return 0;
 }
 
@@ -40,11 +42,16 @@ int adjust_image(struct adjuster *x, struct err *e)
         struct role *role = NULL;
         int r = 0;
 
+        if (strncmp(text, "*=", 2) == 0) {
+            for (size_t k = 0; *image && k < x->spec->n_roles; k++)
+                set_image(x, &x->roles[k], image);
+            continue;
+        }
         if (equals && !(role = role_wanted(x, "image",
                                            arena_strndup(x->a, text, (size_t)(equals - text)), e)))
             return -EINVAL;
         if (!*image || strpbrk(image, " \t\n"))
-            return err_set(e, -EINVAL, "--image: \"%.80s\" is no name of an image", image);
+            return err_set(e, -EINVAL, "--image: \"%.80s\" is not a valid image name", image);
         if (role)
             set_image(x, role, image);
         else

@@ -27,15 +27,16 @@ static int read_maps(struct adjuster *x, struct path_map *maps, size_t *ret_n, s
         size_t len;
 
         if (*ret_n == LIMIT_MAPS)
-            return err_set(e, -EINVAL, "--map: at most %d times", LIMIT_MAPS);
+            return err_set(e, -EINVAL, "--map can be given at most %d times", LIMIT_MAPS);
         if (!equals)
             return err_set(e, -EINVAL,
-                           "--map %s: it must be CONTAINER_PATH=HOST_PATH, both absolute", text);
+                           "--map must be CONTAINER_PATH=HOST_PATH with absolute paths, not \"%s\"",
+                           text);
         len = (size_t)(equals - text);
         while (len > 1 && text[len - 1] == '/')
             len--;
         if (len == 1)
-            return err_set(e, -EINVAL, "--map %s: / itself cannot be mapped", text);
+            return err_set(e, -EINVAL, "--map %s: / cannot be mapped", text);
         m->from = arena_strndup(x->a, text, len);
         m->to = equals + 1;
     }
@@ -56,8 +57,8 @@ static const struct env_entry *map_env(struct adjuster *x, const struct path_map
 
         if (!made)
             continue;
-        change_add(x, SEV_NOTE, "%s: the variable %s is %s instead of %s (--map)", whose,
-                   env[i].name, made, env[i].value);
+        change_add(x, SEV_NOTE, "%s: variable %s is %s instead of %s (--map)", whose, env[i].name,
+                   made, env[i].value);
         env[i].value = made;
     }
     return env;
@@ -74,7 +75,7 @@ static const struct mount *map_mounts(struct adjuster *x, const struct path_maps
         if (!paths_one(x->a, maps, v[i].path))
             left[kept++] = v[i];
         else
-            change_add(x, SEV_NOTE, "%s: the volume %s is not mounted at %s (--map)", whose,
+            change_add(x, SEV_NOTE, "%s: volume %s is not mounted at %s (--map)", whose,
                        v[i].volume, v[i].path);
     }
     *n = kept;
@@ -94,7 +95,7 @@ static const char *map_dir(struct adjuster *x, const struct path_maps *maps, con
     const char *dir = workdir && workdir[0] == '/' ? paths_one(x->a, maps, workdir) : NULL;
 
     if (dir)
-        change_add(x, SEV_NOTE, "%s: the working directory is %s instead of %s (--map)", whose, dir,
+        change_add(x, SEV_NOTE, "%s: working directory %s instead of %s (--map)", whose, dir,
                    workdir);
     return dir ? dir : workdir;
 }
@@ -183,7 +184,7 @@ int adjust_map(struct adjuster *x, struct err *e)
     }
     if (x->changes.n == before)
         change_add(x, SEV_WARNING,
-                   "--map: no such path is in a working directory, a command, a "
-                   "variable or an input of the job");
+                   "--map: the path does not occur in a working directory, command, variable or "
+                   "input of the job");
     return 0;
 }

@@ -25,7 +25,8 @@ struct role *role_named(struct adjuster *x, const char *name, const char **ret_n
 /* The same for an option that needs a role: NULL with e set. */
 struct role *role_wanted(struct adjuster *x, const char *option, const char *name, struct err *e);
 
-/* --- words (adjust_words.c) --------------------------------------------------------------------- */
+/* --- words (adjust_words.c) ---------------------------------------------------------------------
+ */
 
 /* Looks at the words of a command and puts the new text of those it changes into with[]. */
 struct word_edit {
@@ -50,7 +51,8 @@ int adjust_map(struct adjuster *x, struct err *e);
 /* --image (adjust_image.c) */
 int adjust_image(struct adjuster *x, struct err *e);
 
-/* --- numbers (adjust_counts.c) ------------------------------------------------------------------ */
+/* --- numbers (adjust_counts.c) ------------------------------------------------------------------
+ */
 
 /* Replicas of a role, and processes in each of them. */
 struct count {
@@ -59,6 +61,17 @@ struct count {
 
 /* --scale, --nproc and --fit, and what follows from them in commands. */
 int adjust_counts(struct adjuster *x, struct err *e);
+
+/* Numbers of processes that were found in a role's command. */
+struct seen_numbers {
+    int64_t v[16];
+    size_t n;
+};
+
+/* Warns of numbers above the target that are in the role's command and were not found as such
+ * (adjust_unseen.c). Returns how many. */
+size_t adjust_unseen(struct adjuster *x, const struct role *role, int64_t target,
+                     const struct seen_numbers *seen);
 
 /* The largest counts not above `from` with at most `target` processes, in the proportions of `from`
  * (adjust_fit.c). Several replicas stay at least two; so do several processes, if that is possible.

@@ -28,8 +28,8 @@ const char *edit_shell(struct arena *a, const char *text, const struct word_edit
     return changed ? shell_replace(a, text, words, n, with) : text;
 }
 
-/* The index of the text in `sh -c TEXT`, also behind other options (`bash -eux -c`, `bash -lc`); 0 if
- * it is no such line. */
+/* The index of the text in `sh -c TEXT`, also behind other options (`bash -eux -c`, `bash -lc`); 0
+ * if it is no such line. */
 static size_t shell_text_at(const char *const *argv)
 {
     static const char *const shells[] = {"sh", "bash", "dash", "zsh"};
@@ -78,7 +78,8 @@ void edit_command(struct arena *a, struct role *role, const struct word_edit *ed
     role->shell = edit_shell(a, role->shell, edit);
 }
 
-/* --- paths -------------------------------------------------------------------------------------- */
+/* --- paths --------------------------------------------------------------------------------------
+ */
 
 struct path_edit {
     struct arena *a;

@@ -44,7 +44,7 @@ static const char *words(struct arena *a, const struct fact *was, const struct f
     if (was && is)
         return hidden ? "differs" : arena_printf(a, "%.80s becomes %.80s", was->value, is->value);
     if (was)
-        return hidden ? "is left out" : arena_printf(a, "%.80s is left out", was->value);
+        return hidden ? "is omitted" : arena_printf(a, "%.80s is omitted", was->value);
     return hidden ? "is added" : arena_printf(a, "%.80s is added", is->value);
 }
 
@@ -93,7 +93,7 @@ static void compare_role(struct comparing *c, const struct role *x)
         compare(c, prefix, &was, &is);
     }
     if (!found)
-        add(c, arena_printf(c->a, "roles.%s", x->name), "the role is left out");
+        add(c, arena_printf(c->a, "roles.%s", x->name), "the role is omitted");
     else if (replicas != x->replicas)
         add(c, arena_printf(c->a, "%sreplicas", prefix),
             arena_printf(c->a, "%d becomes %lld", x->replicas, (long long)replicas));

@@ -1,9 +1,9 @@
 /* diff.h - in what two jobs differ, told by paths of the model: `roles.worker.replicas`.
  *
- * Each job is first written down as facts, one line per datum that differs from the default; then the
- * lists are compared. Equal meanings are one fact: text for `sh -c` and the argument list that runs it,
- * a composed mpirun line and a launcher's own, a count of 0 and the 1 it stands for. Where things
- * stand in a file, what it is called, and what only a message needs are no facts.
+ * Each job is first written down as facts, one line per datum that differs from the default; then
+ * the lists are compared. Equal meanings are one fact: text for `sh -c` and the argument list that
+ * runs it, a composed mpirun line and a launcher's own, a count of 0 and the 1 it stands for. Where
+ * things stand in a file, what it is called, and what only a message needs are no facts.
  */
 #ifndef SPEC_DIFF_H
 #define SPEC_DIFF_H
@@ -41,8 +41,8 @@ struct spec_differences { /* in the arena */
     size_t n, cap;
 };
 
-/* Everything that y has not as x has it. Roles correspond by the n pairs, or by name if n is 0; a role
- * that became several is compared with each, and its replicas with all of them together. */
+/* Everything that y has not as x has it. Roles correspond by the n pairs, or by name if n is 0; a
+ * role that became several is compared with each, and its replicas with all of them together. */
 void spec_diff(struct arena *a, const struct job_spec *x, const struct job_spec *y,
                const struct role_pair *roles, size_t n, struct spec_differences *ret);
 

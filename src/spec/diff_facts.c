@@ -98,8 +98,8 @@ static bool is_hosts_own(const struct role *host, const char *const *option, siz
     return false;
 }
 
-/* An mpirun line's meaning: ranks on each host, by an option or by the hostfile; parameters in order, the
- * other options, the program. */
+/* An mpirun line's meaning: ranks on each host, by an option or by the hostfile; parameters in
+ * order, the other options, the program. */
 static void add_mpirun(struct strbuf *sb, const char *const *argv, size_t n,
                        const struct role *host)
 {
@@ -364,8 +364,8 @@ static bool shares_budget(const struct job_spec *spec)
     return spec->has_restart_budget && n > 1;
 }
 
-/* Hosts of ranks are kept unless somebody says otherwise, and run until then; other replicas are stopped
- * with their job. */
+/* Hosts of ranks are kept unless somebody says otherwise, and run until then; other replicas are
+ * stopped with their job. */
 static const char *clean_up(const struct job_spec *spec)
 {
     static const char *const hosts[] = {[CLEAN_UP_RUNNING] = "hosts", [CLEAN_UP_ALL] = "hosts"};

@@ -1,5 +1,5 @@
-/* launch_line.c - see launch_line.h. Options are compared without their dashes, and with '-' and '_'
- * as the same letter: Open MPI takes one dash or two, torchrun takes either of the two letters.
+/* launch_line.c - see launch_line.h. Options are compared without their dashes, and with '-' and
+ * '_' as the same letter: Open MPI takes one dash or two, torchrun takes either of the two letters.
  *
  * An option that no table knows is taken for a flag: the scan then stops too early rather than
  * too late, and leaves a number alone instead of changing one of the program's.
@@ -130,7 +130,8 @@ static bool launcher_of(const char *word, enum family *ret)
     return false;
 }
 
-/* --- scanning ----------------------------------------------------------------------------------- */
+/* --- scanning -----------------------------------------------------------------------------------
+ */
 
 struct scan {
     struct arena *a;

@@ -1,8 +1,9 @@
 /* launch_line.h - numbers of processes that a command hands to the program that starts them.
  *
- * mpirun -np 16 -npernode 4, torchrun --nnodes=2 --nproc_per_node 8, … Only the launcher's own options
- * count: what stands after the program it starts belongs to that program. Works on words (of a shell
- * text or an argument list), so that one of them can be replaced without touching another byte.
+ * mpirun -np 16 -npernode 4, torchrun --nnodes=2 --nproc_per_node 8, … Only the launcher's own
+ * options count: what stands after the program it starts belongs to that program. Works on words
+ * (of a shell text or an argument list), so that one of them can be replaced without touching
+ * another byte.
  */
 #ifndef SPEC_LAUNCH_LINE_H
 #define SPEC_LAUNCH_LINE_H
@@ -31,8 +32,9 @@ struct launch_number {
     const char *pre, *post; /* what surrounds the number in its word: "--np=", ":node" */
 };
 
-/* Finds the numbers among n words. `mpirun`: the words are options of mpirun themselves. Returns how
- * many; *ret lives in the arena. *ret_mpirun (may be NULL) is set to whether some mpirun is called. */
+/* Finds the numbers among n words. `mpirun`: the words are options of mpirun themselves. Returns
+ * how many; *ret lives in the arena. *ret_mpirun (may be NULL) is set to whether some mpirun is
+ * called. */
 size_t launch_numbers(struct arena *a, const struct shell_word *words, size_t n, bool mpirun,
                       const struct launch_number **ret, bool *ret_mpirun);
 

@@ -168,17 +168,21 @@ const struct mpi_option *mpi_option_of(const char *word, const char **ret_value)
     return NULL;
 }
 
-size_t mpi_option_values(const char *word)
+size_t mpi_option_values(const char *word, const char *next)
 {
     const char *value;
     const struct mpi_option *o = mpi_option_of(word, &value);
 
-    return o && !value ? o->n_args : 0;
+    if (!o || value)
+        return 0;
+    if (next && strchr(next, '=') && (!strcmp(o->name, "env") || !strcmp(o->name, "genv")))
+        return 1;
+    return o->n_args;
 }
 
 size_t mpi_option_words(const char *const *args)
 {
-    size_t n = 1 + mpi_option_values(args[0]), k = 1;
+    size_t n = 1 + mpi_option_values(args[0], args[1]), k = 1;
 
     while (k < n && args[k])
         k++;

@@ -1,8 +1,8 @@
 /* mpi_options.h - the options of mpirun and its like: how many words each takes, and what it means.
  *
- * Where mpirun's own options end can only be told by knowing which of them take values. One table has
- * those of Open MPI, Hydra and horovodrun; whoever looks at an mpirun line looks here. An option that it
- * does not know counts as a flag.
+ * Where mpirun's own options end can only be told by knowing which of them take values. One table
+ * has those of Open MPI, Hydra and horovodrun; whoever looks at an mpirun line looks here. An
+ * option that it does not know counts as a flag.
  */
 #ifndef SPEC_MPI_OPTIONS_H
 #define SPEC_MPI_OPTIONS_H
@@ -30,18 +30,20 @@ struct mpi_option {
     enum mpi_origin of; /* whose alone it is */
 };
 
-/* The option that a word is; NULL: none, or one that is not known. *ret_value (may be NULL) is set to
- * what stands behind a `=` of the word, or NULL. */
+/* The option that a word is; NULL: none, or one that is not known. *ret_value (may be NULL) is set
+ * to what stands behind a `=` of the word, or NULL. */
 const struct mpi_option *mpi_option_of(const char *word, const char **ret_value);
 
-/* How many words after it belong to the option; 0 if its value stands behind a `=`. */
-size_t mpi_option_values(const char *word);
+/* How many words after it belong to the option; 0 if its value stands behind a `=`. `next` is the
+ * word after it, or NULL: Hydra's `-env NAME VALUE` may be `-env NAME=VALUE`. */
+size_t mpi_option_values(const char *word, const char *next);
 
-/* Words that belong together from args[0] on: an option with those of its values that there are, or one
- * word. */
+/* Words that belong together from args[0] on: an option with those of its values that there are, or
+ * one word. */
 size_t mpi_option_words(const char *const *args);
 
-/* Is the word mpirun, mpiexec, orterun, prterun or horovodrun, by any path, or mpirun.openmpi and its like? */
+/* Is the word mpirun, mpiexec, orterun, prterun or horovodrun, by any path, or mpirun.openmpi and
+ * its like? */
 bool mpi_is_launcher(const char *program);
 
 /* The number of "ppr:N:node" or "ppr:N:node:PE=2", and what follows it; NULL for other mappings. */

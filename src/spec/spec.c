@@ -49,25 +49,6 @@ const struct role *spec_role(const struct job_spec *spec, const char *name)
     return NULL;
 }
 
-bool port_applies(const struct port_request *p, int32_t index)
-{
-    return !p->first_only || index == 0;
-}
-
-size_t spec_n_ports(const struct job_spec *spec)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < spec->n_roles; i++) {
-        const struct role *role = &spec->roles[i];
-
-        for (size_t k = 0; k < role->n_ports; k++)
-            n += (size_t)role->ports[k].count *
-                 (size_t)(role->ports[k].first_only ? role->replicas > 0 : role->replicas);
-    }
-    return n;
-}
-
 /* Adds an error at a node, or without a place if Muster made the value itself. */
 #define REPORT(ds, at, code, hint, ...)                                                            \
     ((at) ? diag_at((ds), (at), (code), (hint), __VA_ARGS__)                                       \
@@ -80,7 +61,7 @@ static bool label_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_dns_label(const char *name)
+bool spec_is_dns_label(const char *name)
 {
     size_t n = strlen(name);
 
@@ -99,14 +80,14 @@ static const char *name_hint(struct arena *a, const char *name)
     char *fixed = arena_strdup(a, name);
 
     if (strpbrk(name, "$<") || strstr(name, "{{"))
-        return "this looks like a template: fill in its variables first";
+        return "this looks like a template; replace its placeholders first";
     for (char *p = fixed; *p; p++) {
         if (*p >= 'A' && *p <= 'Z')
             *p = (char)(*p - 'A' + 'a');
         else if (!label_char(*p))
             *p = '-';
     }
-    if (is_dns_label(fixed))
+    if (spec_is_dns_label(fixed))
         return arena_printf(a, "write \"%s\"", fixed);
     return "use lower-case letters, digits and '-', with a letter or digit at both ends";
 }
@@ -121,14 +102,13 @@ static const char *shorter(struct arena *a, size_t n)
 static void check_set_name(const struct job_spec *spec, struct diags *ds)
 {
     enum { HASH = 11 };
-    const char *dialect = spec->dialect ? spec->dialect : "";
+    enum platform_kind kind = spec->platform.environment;
     size_t n = strlen(spec->name) + strlen("-worker") + HASH;
 
     if (n > LIMIT_NAME && spec_role(spec, "worker") &&
-        (!strcmp(dialect, "kubeflow-mpi-v1alpha1") || !strcmp(dialect, "kubeflow-mpi-v1alpha2")))
+        (kind == PLATFORM_MPIJOB_V1ALPHA1 || kind == PLATFORM_MPIJOB_V1ALPHA2))
         REPORT(ds, spec->name_at, "W0110", shorter(ds->arena, n - LIMIT_NAME),
-               "pods of the StatefulSet \"%s-worker\" cannot be made: its name has more than %d "
-               "characters",
+               "StatefulSet \"%s-worker\" cannot create pods: its name has more than %d characters",
                spec->name, LIMIT_NAME - HASH);
 }
 
@@ -137,9 +117,9 @@ static void check_names(const struct job_spec *spec, struct diags *ds)
     size_t longest = 0;
     const char *pod = "";
 
-    if (!is_dns_label(spec->name)) {
+    if (!spec_is_dns_label(spec->name)) {
         REPORT(ds, spec->name_at, "E0201", name_hint(ds->arena, spec->name),
-               "the name \"%s\" is no DNS label", spec->name);
+               "the name must be a DNS label, not \"%s\"", spec->name);
         return;
     }
     for (size_t i = 0; i < spec->n_roles; i++) {
@@ -156,8 +136,7 @@ static void check_names(const struct job_spec *spec, struct diags *ds)
     }
     if (longest > LIMIT_NAME)
         REPORT(ds, spec->name_at, "E0202", shorter(ds->arena, longest - LIMIT_NAME),
-               "the host name \"%s\" would have %zu characters (%d at most)", pod, longest,
-               LIMIT_NAME);
+               "host name \"%s\" has %zu characters; the limit is %d", pod, longest, LIMIT_NAME);
     else
         check_set_name(spec, ds);
 }
@@ -174,18 +153,20 @@ static void check_counts(const struct job_spec *spec, struct diags *ds)
 
         if (role->slots_kind == SLOTS_NUMBER && role->slots > LIMIT_SLOTS)
             REPORT(ds, role->replicas_at, "E0203", NULL,
-                   "%s has %d processes per replica (%d at most)", role->name, role->slots,
+                   "%s has %d processes per replica; the limit is %d", role->name, role->slots,
                    LIMIT_SLOTS);
         replicas += role->replicas;
         processes += (int64_t)role->replicas * role->slots;
         if (!had_room)
             continue;
         if (replicas > LIMIT_REPLICAS)
-            REPORT(ds, role->replicas_at, "E0203", NULL, "the job has %lld replicas (%d at most)",
-                   (long long)replicas, LIMIT_REPLICAS);
+            REPORT(ds, role->replicas_at, "E0203", NULL,
+                   "the job has %lld replicas; the limit is %d", (long long)replicas,
+                   LIMIT_REPLICAS);
         else if (processes > LIMIT_PROCESSES)
-            REPORT(ds, role->replicas_at, "E0203", NULL, "the job has %lld processes (%d at most)",
-                   (long long)processes, LIMIT_PROCESSES);
+            REPORT(ds, role->replicas_at, "E0203", NULL,
+                   "the job has %lld processes; the limit is %d", (long long)processes,
+                   LIMIT_PROCESSES);
     }
 }
 
@@ -199,8 +180,8 @@ static void check_ports(const struct job_spec *spec, struct diags *ds)
         for (size_t k = 0; k < role->n_ports && n <= LIMIT_PORTS; k++) {
             n += (int64_t)role->ports[k].count * (role->ports[k].first_only ? 1 : role->replicas);
             if (n > LIMIT_PORTS)
-                REPORT(ds, role->ports[k].at, "E0203", NULL, "the job has %lld ports (%d at most)",
-                       (long long)n, LIMIT_PORTS);
+                REPORT(ds, role->ports[k].at, "E0203", NULL,
+                       "the job has %lld ports; the limit is %d", (long long)n, LIMIT_PORTS);
         }
     }
 }
@@ -222,9 +203,8 @@ static void check_fixed_ports(const struct role *role, struct diags *ds)
         for (size_t k = 0; k < i; k++) {
             if (!overlap(p, &role->ports[k]))
                 continue;
-            REPORT(ds, p->at, "W0111", "keep the numbers apart, or let any free ones be taken",
-                   "the ports of `%s` and `%s` are the same from %d on", role->ports[k].label,
-                   p->label,
+            REPORT(ds, p->at, "W0111", "use different port numbers, or let Muster choose free ones",
+                   "ports of `%s` and `%s` overlap from %d", role->ports[k].label, p->label,
                    p->begin_at > role->ports[k].begin_at ? p->begin_at : role->ports[k].begin_at);
             break;
         }
@@ -244,7 +224,7 @@ static void check_gpus(const struct role *role, struct diags *ds)
     if (role->slots_kind != SLOTS_NUMBER || gpus <= 0 || slots <= 1)
         return;
     if (slots > gpus && !role->own_slots)
-        REPORT(ds, at, "W0112", "ask for as many GPUs as there are processes",
+        REPORT(ds, at, "W0112", "request as many GPUs as there are processes",
                "%lld processes in a %s share %lld GPU%s", slots, role->name, gpus, s);
     else if (slots < gpus && gpus % slots)
         REPORT(ds, at, "W0112", NULL, "%lld processes in a %s cannot share %lld GPU%s evenly",
@@ -264,8 +244,7 @@ static void check_resources(const struct resources *res, struct diags *ds)
                "the memory limit %s is below the request %s", bytes_text(res->memory_limit, small),
                bytes_text(res->memory_request, big));
     if (res->memory_limit >= 0 && res->shm > res->memory_limit)
-        REPORT(ds, res->shm_at, "E0206", NULL,
-               "%s of shared memory do not fit into the memory limit of %s",
+        REPORT(ds, res->shm_at, "E0206", NULL, "shared memory of %s exceeds the memory limit of %s",
                bytes_text(res->shm, big), bytes_text(res->memory_limit, small));
 }
 
@@ -282,23 +261,13 @@ static void check_completion(const struct job_spec *spec, struct diags *ds)
         at = at ? at : role->min_failed_at;
     }
     if (at)
-        REPORT(ds, at, "W0114", "let so many failures of some role end the job",
-               "this job cannot fail: it succeeds even if every task of it fails");
-}
-
-/* Kubernetes makes host names of the job's name; the other dialects have names of their own kind,
- * which they check themselves. */
-static bool name_is_label(const struct job_spec *spec)
-{
-    const char *dialect = spec->dialect ? spec->dialect : "";
-    bool azure = strncmp(dialect, "azureml", strlen("azureml")) == 0;
-
-    return !spec->pai && !azure && strcmp(dialect, "muster-v1") != 0;
+        REPORT(ds, at, "W0114", "set a minimum of failed replicas for at least one role",
+               "this job cannot fail: it succeeds even if every task fails");
 }
 
 void spec_validate(const struct job_spec *spec, struct diags *ds)
 {
-    if (name_is_label(spec))
+    if (spec->platform.hosts == HOSTS_BY_JOB) /* others check names of their own kind themselves */
         check_names(spec, ds);
     check_counts(spec, ds);
     check_ports(spec, ds);
@@ -308,48 +277,4 @@ void spec_validate(const struct job_spec *spec, struct diags *ds)
         check_resources(&spec->roles[i].res, ds);
         check_gpus(&spec->roles[i], ds);
     }
-}
-
-/* A job without a file is called after its program, where that makes a name. */
-static const char *name_of_command(const char *program)
-{
-    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
-    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-    return n > 0 && n <= LIMIT_NAME && name[n] == '\0' && name[0] != '-' ? name : "run";
-}
-
-struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
-                                   const char *const *argv, const char *dir)
-{
-    struct job_spec *spec = ARENA_NEW(a, struct job_spec);
-    struct role *role = ARENA_NEW(a, struct role);
-    struct port_request *port = ARENA_NEW(a, struct port_request);
-
-    *port = (struct port_request){
-        .label = "MASTER_PORT", .count = 1, .usual = 29500, .first_only = true};
-    *role = (struct role){
-        .name = "worker",
-        .kind = ROLE_PLAIN,
-        .replicas = hosts,
-        .slots_kind = SLOTS_NUMBER,
-        .slots = n / hosts,
-        .argv = argv,
-        .ports = port,
-        .n_ports = 1,
-        .workdir = dir,
-        .res = RESOURCES_UNSET,
-        .grace_s = -1,
-        .restart = RESTART_NEVER,
-    };
-    *spec = (struct job_spec){
-        .name = name_of_command(argv[0]),
-        .dialect = "muster-v1",
-        .framework = FRAMEWORK_NONE,
-        .dir = dir,
-        .roles = role,
-        .n_roles = 1,
-        .priority = -1,
-    };
-    return spec;
 }

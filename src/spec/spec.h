@@ -1,10 +1,10 @@
-/* spec.h - the one job model every dialect is lowered into.
+/* spec.h - the job model that every dialect is lowered into.
  *
- * A job_spec lives in an arena and is const once its dialect has built it. What Muster understands
- * of a file is here, each datum once; what it does not understand stays in the role's residual pod
- * template, so that a later rendering for Kubernetes loses nothing.
+ * A job_spec lives in an arena and is const once its dialect has built it. It holds what Muster
+ * understands of a file; the rest stays in the residual pod template of the role, so that rendering
+ * for Kubernetes loses nothing.
  *
- * Not here: how many ranks there will be and what they are called (plan), what happened (job).
+ * Not here: number and names of ranks (plan), the state of a job (job).
  */
 #ifndef SPEC_SPEC_H
 #define SPEC_SPEC_H
@@ -14,14 +14,15 @@
 
 #include "doc/diag.h"
 #include "doc/tree.h"
+#include "spec/platform.h"
 
 enum framework { FRAMEWORK_NONE, FRAMEWORK_MPI, FRAMEWORK_PYTORCH, FRAMEWORK_TENSORFLOW };
 const char *framework_name(enum framework f); /* "none", "mpi", … as CONTRACTS §3 */
 
-/* How a role's processes come to be. */
+/* How processes of a role are started. */
 enum role_kind {
     ROLE_PLAIN,    /* each slot runs the role's command */
-    ROLE_LAUNCHER, /* runs mpirun; starts when every ROLE_HOST replica answers */
+    ROLE_LAUNCHER, /* runs mpirun; starts when every ROLE_HOST replica is ready */
     ROLE_HOST,     /* an MPI worker: waits, the launcher's agent starts processes in it */
 };
 
@@ -39,11 +40,11 @@ struct env_entry {
     const char *ref_name, *ref_key;
     enum env_source source;
     bool optional;
-    const struct node *at; /* for messages; NULL if made by Muster */
+    const struct node *at; /* for messages; NULL if added by Muster */
 };
 
 #define QUANTITY_UNSET (-1)
-struct resources { /* QUANTITY_UNSET where the file says nothing */
+struct resources { /* QUANTITY_UNSET if not in the file */
     int64_t cpu_limit_milli, cpu_request_milli;
     int64_t memory_limit, memory_request; /* bytes */
     int64_t gpu;
@@ -61,82 +62,82 @@ struct resources { /* QUANTITY_UNSET where the file says nothing */
 
 enum slots_kind { SLOTS_NUMBER, SLOTS_AUTO, SLOTS_UNSET };
 
-/* When a process is started again in its place. */
+/* When a process is restarted in place. */
 enum restart_policy {
     RESTART_NEVER,
     RESTART_ON_FAILURE,
     RESTART_ALWAYS,
-    RESTART_EXIT_CODE, /* after 128 and above */
-    RESTART_BY_CLASS,  /* as OpenPAI's retry policy says for a task */
+    RESTART_EXIT_CODE, /* on exit code 128 and above */
+    RESTART_BY_CLASS,  /* by OpenPAI's retry policy of a task */
 };
 
 /* What follows an attempt of the whole job. */
 struct retry_policy {
-    bool by_class; /* OpenPAI's classes of failures are retried or not whatever max says */
-    int32_t max;   /* so many after failures; -1 = any number, -2 = also after a success */
+    bool by_class; /* classified failures of OpenPAI ignore max */
+    int32_t max;   /* maximum number of retries; -1 = unlimited, -2 = also after success */
 };
 
-/* How shell text is run, as the dialect's own system does it. */
+/* How a shell command is run, as on the platform of the dialect. */
 enum shell_kind {
     SHELL_SH,          /* /bin/sh -c TEXT */
     SHELL_BASH,        /* bash -c TEXT */
     SHELL_BASH_STRICT, /* bash -o errexit -o nounset -o pipefail -c TEXT */
 };
 
-/* Ports a replica is promised. Every number is held for the job's life and told by label. */
+/* Ports of a replica, reserved for the lifetime of the job and identified by label. */
 struct port_request {
-    const char *label;     /* as the file spells it; frameworks: "MASTER_PORT", "TF_CONFIG" */
-    int32_t count;         /* numbers under this label, at least 1 */
-    int32_t begin_at;      /* first of `count` fixed numbers, or 0: any free ones */
-    int32_t usual;         /* the number used where a replica has a network of its own, or 0: any */
+    const char *label;     /* as in the file; frameworks: "MASTER_PORT", "TF_CONFIG" */
+    int32_t count;         /* number of ports, at least 1 */
+    int32_t begin_at;      /* first of `count` fixed ports, or 0: any free ports */
+    int32_t usual;         /* the port if the replica has its own network, or 0: any */
     bool first_only;       /* only the role's replica 0 has it */
     const struct node *at; /* for messages, or NULL */
 };
 
-/* What a process finds at a path of its own. */
+/* The type of a volume. */
 enum volume_source {
     VOLUME_EMPTY_DIR,
     VOLUME_HOST_PATH,
     VOLUME_CONFIG_MAP,
     VOLUME_SECRET,
     VOLUME_CLAIM,    /* a persistent volume claim */
-    VOLUME_OTHER,    /* known to Kubernetes only: noted, and kept in the template */
-    VOLUME_OPERATOR, /* PLAN_OPERATOR: what an MPIJob's operator hands out, its hostfile */
+    VOLUME_OTHER,    /* only in Kubernetes: a note; kept in the template */
+    VOLUME_OPERATOR, /* PLAN_OPERATOR: files of the MPIJob operator, its hostfile */
 };
 
-struct volume_item { /* one key of a config map or secret, and the file it becomes */
+struct volume_item { /* a key of a config map or secret, and its file */
     const char *key, *path;
 };
 
 struct mount {
     enum volume_source source;
-    const char *volume; /* its name in the file: mounts of one replica that name it share it */
+    const char *volume; /* its name in the file; mounts of a replica with this name share it */
     const char *from; /* host path, or the name of the config map, secret or claim; NULL if none */
-    const char *path; /* where the process sees it */
+    const char *path; /* mount point */
     const char *sub_path; /* or NULL */
-    bool expand_sub_path; /* $(NAME) in it as in argv */
+    bool expand_sub_path; /* expand $(NAME) in it, as in argv */
     bool read_only;
-    bool optional; /* it need not be there; a host path is made where it is missing */
-    bool memory;   /* an emptyDir of medium Memory */
-    int64_t size;  /* of such a one in bytes; 0 = not said */
-    int32_t mode;  /* of a config map's or secret's files; 0 = not said */
+    bool optional;                   /* may be missing; a host path is created */
+    bool memory;                     /* an emptyDir of medium Memory */
+    int64_t size;                    /* of an emptyDir in bytes; 0 = not set */
+    int32_t mode;                    /* of files of a config map or secret; 0 = not set */
     const struct volume_item *items; /* none: every key */
     size_t n_items;
     const struct node *at; /* for messages, or NULL */
 };
 
-/* Tasks that share a role's replicas: TensorFlow's workers and parameter servers on Azure ML's nodes.
- * All of a role's tasks, in order, are dealt out to its replicas one by one. */
+/* Tasks that share the replicas of a role: TensorFlow workers and parameter servers on nodes of
+ * Azure ML. The tasks of a role are assigned to its replicas in turn. */
 struct task {
     const char *type; /* "worker", "ps" */
     int32_t count;
-    bool serves; /* never ends by itself: the job is over when all others are */
+    bool serves; /* does not end; the job ends when all others have */
 };
 
-/* Runs to its end in a replica, one after the other, before the replica's command starts. */
+/* Commands that a replica runs in order before its own command. */
 struct init_command {
     const char *name, *image;              /* image: or NULL */
-    const char *const *argv, *const *args; /* as struct role's, $(NAME) is expanded */
+    const char *const *argv, *const *args; /* as in struct role; $(NAME) is expanded */
     const char *workdir;
     const struct env_entry *env, *env_from;
     size_t n_env, n_env_from;
@@ -146,48 +147,49 @@ struct init_command {
 };
 
 struct role {
-    const char *name; /* "worker", "launcher": lower case, as the dialect spells it */
+    const char *name; /* "worker", "launcher": lower case, as in the dialect */
     enum role_kind kind;
     int32_t replicas;
     enum slots_kind slots_kind;
     int32_t slots;    /* processes per replica; 1 unless slots_kind is SLOTS_NUMBER */
-    bool hosts_ranks; /* a launcher that is a host of ranks too, the first one */
-    bool own_slots;   /* its command, run once, starts them (torchrun) */
+    bool hosts_ranks; /* a launcher that also runs ranks, as the first host */
+    bool own_slots;   /* its command runs once and starts them (torchrun) */
 
     /* Exactly one of argv and shell, or none (ROLE_HOST; the image's entry point). */
     const char *const *argv;  /* NULL-terminated */
-    const char *shell;        /* a rendered secret in it is "***" ... */
-    const char *shell_secret; /* ... and here as it is: what really runs. NULL: shell has none */
+    const char *shell;        /* secrets in it are "***" ... */
+    const char *shell_secret; /* ... but not here: what really runs. NULL: no secrets */
     enum shell_kind shell_kind;
-    const char *const *args;       /* for the image's entry point where argv is NULL; or NULL */
-    bool expand_argv;              /* $(NAME) and $$ in argv as the kubelet expands them */
+    const char *const *args;       /* for the image's entry point if argv is NULL; or NULL */
+    bool expand_argv;              /* expand $(NAME) and $$ in argv, as the kubelet does */
     const struct node *command_at; /* for messages, or NULL */
 
     const struct port_request *ports;
     size_t n_ports;
 
-    /* When replicas of this role end the whole job. A replica succeeds when all its processes do.
-     * Where neither count is reached, the job ends when every command has, and succeeds. */
-    int32_t min_failed;               /* so many failed: the job fails; 0 counts as 1, -1 = never */
+    /* The completion policy. A replica succeeds when all its processes do. If neither count is
+     * reached, the job ends when every command has ended, and succeeds. */
+    int32_t min_failed; /* number of failed replicas that fails the job; 0 means 1, -1 = never */
     const struct node *min_failed_at; /* for messages, or NULL */
-    int32_t min_succeeded; /* so many succeeded: the job succeeds; 0 or -1 = no such rule */
-    bool first_decides; /* the success of its replica 0 alone is the job's (min_succeeded is 0) */
+    int32_t min_succeeded; /* number of succeeded replicas that ends it; 0 or -1 = not used */
+    bool first_decides;    /* success of its replica 0 ends the job (min_succeeded is 0) */
 
-    bool ends_alone; /* when the job has succeeded it is left alone for the grace period */
+    bool ends_alone; /* after success it gets the grace period to end */
 
-    const char *workdir; /* as the file says, or NULL */
+    const char *workdir; /* as in the file, or NULL */
     const struct node *workdir_at;
     const char *image; /* or NULL */
     const struct env_entry *env;
     size_t n_env;
     struct resources res;
-    int32_t grace_s; /* terminationGracePeriodSeconds, -1 = not said */
+    int32_t grace_s; /* terminationGracePeriodSeconds, -1 = not set */
     enum restart_policy restart;
-    int32_t restart_limit; /* so many restarts of a process, -1 = the role itself names no number;
+    int32_t restart_limit;          /* maximum restarts per process, -1 = not set;
                               RESTART_BY_CLASS: as retry_policy.max */
-    const struct node *template_at; /* the residual pod template, verbatim; NULL if there is none */
+    const struct node *template_at; /* the residual pod template, unchanged; or NULL */
     const struct node *replicas_at; /* for messages, or NULL */
-    const struct env_entry *env_from; /* whole secrets and config maps: name is the prefix or "" */
+    const struct env_entry
+        *env_from; /* secrets and config maps with all keys; name is the prefix or "" */
     size_t n_env_from;
     const struct init_command *init; /* in order */
     size_t n_init;
@@ -195,17 +197,17 @@ struct role {
     size_t n_mounts;
     const struct task *tasks; /* its processes, instead of `slots` in each replica; or NULL */
     size_t n_tasks;
-    bool implied; /* no role of the file: the launcher of a platform that starts mpirun itself */
+    bool implied; /* not in the file: the launcher of a platform that starts mpirun */
 };
 
-/* What a launcher role's mpirun line is made of (T9k composes it from the file's parts). */
+/* Parts of the generated mpirun command of a launcher (T9k). */
 struct mpi_spec {
     const char *home; /* mpiHome, or NULL */
     const struct node *home_at;
     const struct env_entry *mca; /* name = value pairs in file order */
     size_t n_mca;
     const char *const *extra_args; /* NULL-terminated; may be empty, never NULL */
-    const char *const *program;    /* what each rank runs; NULL-terminated, not empty */
+    const char *const *program;    /* program of each rank; NULL-terminated, not empty */
     bool recovery;                 /* --enable-recovery among extra_args */
     const char *sshd_path;         /* absolute, or NULL */
     const struct node *sshd_at;
@@ -214,35 +216,35 @@ struct mpi_spec {
 struct debug_role { /* runMode.debug.replicaSpecs[], runMode.pause.resumeSpecs[] */
     const char *role;
     bool skip_init;
-    const char *const *command; /* NULL if not said */
+    const char *const *command; /* or NULL */
     const char *const *args;
     const struct node *at; /* for messages, or NULL */
 };
 
-/* What only OpenPAI's environment needs to know (set for both its dialects). */
+/* Values for OpenPAI's variables (set for both its dialects). */
 struct pai_spec {
     int version;                                  /* 1 or 2 */
     const char *data_dir, *output_dir, *code_dir; /* v1, or NULL */
 };
 
-/* What `${{inputs.NAME}}` and `${{outputs.NAME}}` in Azure ML's commands stand for. */
+/* Values of `${{inputs.NAME}}` and `${{outputs.NAME}}` in commands of Azure ML. */
 enum value_kind {
-    VALUE_LITERAL, /* text itself */
-    VALUE_INPUT,   /* a path, from the job file's directory on */
+    VALUE_LITERAL, /* text as it is */
+    VALUE_INPUT,   /* a path relative to the directory of the job file */
     VALUE_OUTPUT,  /* a directory (or file) below the run's `outputs` */
 };
 
 struct job_value {
     const char *name, *text;
     enum value_kind kind;
-    bool remote;      /* text is an address of the platform's, not a path of this machine */
-    bool direct;      /* the command wants the address itself */
+    bool remote;      /* text is an address on the platform, not a local path */
+    bool direct;      /* the command gets the address */
     bool file;        /* VALUE_OUTPUT: a file, not a directory */
-    const char *here; /* --map: the path on this machine; or NULL */
+    const char *here; /* --map: the local path; or NULL */
     const struct node *at;
 };
 
-/* torchrun's rendezvous, as a PyTorchJob's elasticPolicy says it. -1 or NULL: not said. */
+/* torchrun's rendezvous (elasticPolicy of a PyTorchJob). -1 or NULL: not set. */
 struct elastic_spec {
     int32_t min_replicas, max_replicas, max_restarts, n_proc, port;
     const char *backend, *host, *id;
@@ -251,98 +253,115 @@ struct elastic_spec {
     const struct node *at;
 };
 
-/* One value of a ConfigMap or Secret that stands beside the job in its file. */
+/* A value of a ConfigMap or Secret in the job file. */
 struct config_value {
     const char *map, *key, *text; /* map: the object's name */
     size_t len;
     bool secret;
 };
 
-/* What of an ended job's replicas is cleared away on a cluster. */
+/* The replicas that a cluster removes after the end of the job. */
 enum clean_up { CLEAN_UP_UNSAID, CLEAN_UP_NONE, CLEAN_UP_RUNNING, CLEAN_UP_ALL };
 
 struct job_spec {
     const char *name;       /* metadata.name, or the program of `run -n` */
     const char *generate;   /* metadata.generateName, or NULL */
     const char *namespace_; /* or NULL */
-    const char *dialect;    /* id of CONTRACTS §2 */
-    const char *form;       /* "M1", "M2" or NULL: a dialect's own variants, for its status */
+    const char *dialect; /* id of CONTRACTS §2; only for display, never compared: see platform */
+    const char *form;    /* "M1", "M2" or NULL: variant of the dialect, for its status */
     enum framework framework;
+    struct platform platform;
 
     const char *file; /* as named by the user, NULL for `run -n` */
     const char *dir;  /* directory of the file, absolute */
 
     const struct role *roles;
     size_t n_roles;
-    const struct mpi_spec *mpi; /* the mpirun line to compose; NULL: commands call it themselves */
+    const struct mpi_spec *mpi; /* the mpirun command to generate; NULL: commands call mpirun */
     const char
-        *implementation; /* the MPI an MPIJob asks for: "OpenMPI", "Intel", "MPICH"; or NULL */
+        *implementation; /* MPI implementation of an MPIJob: "OpenMPI", "Intel", "MPICH"; or NULL */
     const struct pai_spec *pai; /* or NULL */
 
-    const struct job_value *values; /* what commands may name; Azure ML only */
+    const struct job_value *values; /* inputs and outputs; Azure ML only */
     size_t n_values;
 
     const char *experiment;           /* Azure ML's experiment_name, or NULL */
-    const char *target, *target_type; /* the compute the file names, or NULL */
-    bool gang;  /* no command starts before every replica exists (jobs without a launcher) */
-    bool ranks; /* every process is a rank, counted over all roles, as with `run -n` */
+    const char *target, *target_type; /* the compute target, or NULL */
+    bool gang;  /* no command starts before every replica is ready (without a launcher) */
+    bool ranks; /* every process is a rank, numbered over all roles, as with `run -n` */
 
-    /* The values of the file's own secrets, NULL-terminated, or NULL: to be masked wherever text of
-     * the job is shown. */
+    /* Values of secrets in the file, NULL-terminated, or NULL: masked wherever text of the job is
+     * shown. */
     const char *const *secret_texts;
 
     struct retry_policy retry;
-    int64_t deadline_s; /* the job fails when its commands have run for so long; 0 = never */
+    int64_t deadline_s; /* maximum run time of its commands; 0 = unlimited */
     bool has_restart_budget;
-    int32_t restart_budget; /* so many restarts of all its processes together (backoffLimit) */
+    int32_t restart_budget; /* maximum restarts, counted over all processes (backoffLimit) */
     bool has_ttl;
-    int64_t ttl_s; /* an ended job is forgotten after so long */
+    int64_t ttl_s; /* time to keep the job after its end */
     enum clean_up clean_up;
     const struct elastic_spec *elastic; /* or NULL */
-    const char *nproc;   /* PyTorchJob's nprocPerNode as it is written; NULL in its old form */
-    bool sparse_cluster; /* TFJob: a worker is told of itself and the parameter servers only */
+    const char *nproc;   /* nprocPerNode of a PyTorchJob, as in the file; NULL in old versions */
+    bool sparse_cluster; /* TFJob: TF_CONFIG of a worker lists only itself and parameter servers */
 
     bool clean_up_workers;
     bool debug, pause;                      /* enabled */
     const struct node *debug_at, *pause_at; /* the `enabled` keys, for messages */
     const struct debug_role *debug_roles, *resume_roles;
     size_t n_debug_roles, n_resume_roles;
-    const char *const *debug_only; /* the roles that debug is about, or NULL: every one */
+    const char *const *debug_only; /* the roles in debug mode, or NULL: all */
 
     const char *queue;          /* or NULL */
-    int32_t priority;           /* -1 = not said */
+    int32_t priority;           /* -1 = not set */
     const char *container;      /* name of the training container, for the dialect's status */
     const struct node *name_at; /* for messages, or NULL */
-    const struct config_value *config; /* what the file itself gives for config maps and secrets */
+    const struct config_value *config; /* config maps and secrets in the file */
     size_t n_config;
-    const struct node *root_at; /* the whole document, for raising it again; NULL: none */
+    const struct node *root_at; /* the whole document, for converting it; NULL: none */
 };
 
-/* One replica with one process, about which nothing more is said. */
+/* A role with one replica, one process and defaults for the rest. */
 struct role spec_new_role(const char *name, enum role_kind kind);
 
 const struct role *spec_role(const struct job_spec *spec, const char *name); /* or NULL */
 
-/* Do the role's processes only wait while the job is debugged? */
+/* Do processes of the role only wait in debug mode? */
 bool spec_debugs(const struct job_spec *spec, const struct role *role);
 
-/* How many port numbers the job needs: roles in file order, replicas by index, requests in order,
- * numbers by index. Whoever leases ports gives them in this order (facts.ports). */
+/* The number of ports of the job: roles in file order, replicas by index, requests in order, ports
+ * by index. site.ports has the same order. */
 size_t spec_n_ports(const struct job_spec *spec);
-bool port_applies(const struct port_request *p, int32_t index); /* to the role's replica index? */
+bool port_applies(const struct port_request *p,
+                  int32_t index); /* to replica `index` of the role? */
 
-/* The text with each `${{inputs.NAME}}` and `${{outputs.NAME}}` that names a value of the job replaced by
- * what `of` says for it; the text itself if there is none. */
+/* The ports of replicas with their own networks, spec_n_ports() of them: as in the file or on the
+ * platform; others count from `first`. A number may exceed 65535. */
+void spec_own_ports(const struct job_spec *spec, int first, int *numbers);
+
+/* Replaces each `${{inputs.NAME}}` and `${{outputs.NAME}}` that the job defines with the result of
+ * `of`; returns the text itself if there is none. */
 const char *spec_fill_values(struct arena *a, const struct job_spec *spec, const char *text,
                              const char *(*of)(void *ctx, const struct job_value *v), void *ctx);
 
-/* Checks that hold for every dialect: names, counts, limits against requests, shm against memory.
- * Adds its findings to ds, each at the node of the value. */
+/* Checks for every dialect: names, counts, limits against requests, shm against memory. Adds
+ * diagnostics to ds, each at the node of the value. */
 void spec_validate(const struct job_spec *spec, struct diags *ds);
 
-/* The job of `muster run -n N --hosts H -- CMD…`: one role `worker`. argv is not copied.
- * dir is the caller's working directory. N must be a multiple of H (checked by the caller). */
-struct job_spec *spec_from_command(struct arena *a, int32_t n, int32_t hosts,
-                                   const char *const *argv, const char *dir);
+/* The arguments of `muster run -n N --hosts H -- CMD…`. */
+struct command_job {
+    int32_t n, hosts;           /* n is a multiple of hosts (checked by the caller) */
+    const char *const *argv;    /* not copied */
+    const char *dir;            /* the caller's working directory */
+    const char *name;           /* NULL: derived from argv */
+    bool mpi;                   /* one MPI world, started by mpirun */
+    const char *implementation; /* the MPI it is linked with: "OpenMPI", "MPICH"; NULL: unknown */
+};
+
+/* Returns its job: one role `worker`, preceded by a launcher for an MPI world. */
+struct job_spec *spec_from_command(struct arena *a, const struct command_job *job);
+
+/* At most 63 lower-case letters, digits and `-`, with no `-` at either end. */
+bool spec_is_dns_label(const char *name);
 
 #endif

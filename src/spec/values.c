@@ -1,5 +1,5 @@
-/* values.c - references of commands to the job's values. The dialect has brought them into one form and
- * checked that what they name is there; anything else stays as it is. */
+/* values.c - references of commands to the job's values. The dialect has brought them into one form
+ * and checked that what they name is there; anything else stays as it is. */
 #include <string.h>
 
 #include "base/strbuf.h"

@@ -61,8 +61,10 @@ for before, now in zip(explained, planned):
         if b is None or a is None or a not in (b, in_this_run(b)):
             differ(f"plan of {now['replica']}", name, a, b)
 
-# horovodrun hands its whole environment on, over MPI.
-handed_on = next((p["env"] for p in planned if "horovodrun" in json.dumps([p["argv"], p["shell"]])), {})
+# horovodrun and Hydra give their ranks their own environment; only MUSTER_* is then the replica's.
+handed_on = next(
+    (p["env"] for p in planned if re.search("horovodrun|mpiexec.hydra", json.dumps([p["argv"], p["shell"]]))), {}
+)
 
 files = glob.glob(f"{directory}/*.env")
 for path in files:
@@ -78,7 +80,8 @@ for path in files:
     launched = bool(names)
     for name in sorted((set(env) | set(plan)) - OF_SHELLS - names):
         a, b = env.get(name), plan.get(name)
-        if a not in (b, handed_on.get(name, b)) and not (b is None and launched) and not pattern.match(name):
+        inherited = b if name.startswith("MUSTER_") else handed_on.get(name, b)
+        if a not in (b, inherited) and not (b is None and launched) and not pattern.match(name):
             differ(path, name, a, b)
 if wrong or not files:
     sys.exit("\n".join(wrong) or "no process has left its environment behind")

@@ -5,7 +5,7 @@
 #
 # Where a shell runs the command, it is the shell that ends: with 128 and the signal's number.
 #
-# about: src/job src/run t/endings.tsv
+# about: src/job src/foreground src/inspect src/rundir t/endings.tsv
 . "${0%/*}/lib.sh"
 LIMIT=120
 
@@ -133,11 +133,11 @@ if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
     sed "s|- python3 train_ddp.py|- python3 -c '$group'|" openpai-ddp.yaml >no-rank.yaml
     run_job no-rank.yaml
     like "$(report verdict)" 'RANK is not set in this job: torchrun or a PyTorch job sets it' "a rank variable that is missing"
-    hint "GLOO_SOCKET_IFNAME=nosuch0 python3 -c '$group'" 'no interface nosuch0 here: replicas reach each other by lo' "an interface that is missing"
+    hint "GLOO_SOCKET_IFNAME=nosuch0 python3 -c '$group'" 'no interface nosuch0 not found; replicas use lo' "an interface that is missing"
     hint 'python3 -c "import torch; torch.ones(1).cuda()"' 'this machine has' "no GPU"
     hint 'python3 -c "import nosuchmodule"' 'nosuchmodule is not installed for .*python' "a module, with the interpreter"
     hint "python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((\"\", int(__import__(\"os\").environ[\"MASTER_PORT\"]))); s.listen(); $group'" \
-        'two processes of this job listen there' "a port that is taken"
+        'two processes of this job listen there' "a port that is already in use"
     sed "s|- python3 train_ddp.py|- python3 -c 'import os; os.environ[\"RANK\"]'|" openpai-ddp.yaml >no-rank.yaml
     run_job no-rank.yaml
     like "$(report verdict)" 'RANK is not set in this job' "the same by a KeyError"

@@ -3,7 +3,7 @@
 # launcher goes into every replica by ssh), and as OpenPAI's and T9k's do.
 #
 # about: src/plan/env_horovod src/plan/env_mpi src/plan/horovod src/plan/mpi
-# about: src/dialect/azureml_preview src/dialect/mpirun src/dialect/openpai src/dialect/t9k
+# about: src/dialect/azureml/preview src/dialect/mpirun src/dialect/openpai src/dialect/t9k
 # about: examples/azureml/mpi examples/frameworks/horovod examples/frameworks/train_horovod
 # about: t/frameworks/pinned/horovod
 . "${0%/*}/lib.sh"

@@ -12,7 +12,7 @@
 #   $IMAGE                  the environment that stands for every image; at first the machine's own
 #
 # about: src/engine/local src/shim src/plan/command src/plan/env.c src/plan/env_image
-# about: src/plan/env_training src/plan/place src/plan/plan src/plan/values t/lib.sh
+# about: src/plan/env_training src/plan/relocate src/plan/plan src/plan/values t/lib.sh
 # about: t/frameworks/check t/frameworks/lib.sh tools/frameworks examples/frameworks/problem.py
 top=$(cd "${0%/*}/../.." && pwd)
 CACHE=$("$top/tools/frameworks" --where)

@@ -42,13 +42,13 @@ explains() # FILE ERE NAME
     like "$("$MUSTER" explain "$1" 2>&1)" "warning: $2" "$1: explain says $3"
 }
 
-nccl='worker asks for the backend nccl, which needs GPUs and this machine has none: gloo works without'
-apex='worker installs Apex, which needs GPUs and this machine has none: a script that uses it cannot train here'
+nccl='worker: backend nccl needs GPUs, this machine has none; use backend gloo'
+apex='worker installs Apex, which needs GPUs; this machine has none'
 explains cifar10-single-mul-DDP-nccl.yaml "$nccl" "why nccl cannot work here"
 explains cifar10-single-mul-DDP-nccl-Apex-mixed.yaml "$nccl" "why nccl cannot work here"
 explains cifar10-single-mul-DDP-nccl-Apex-mixed.yaml "$apex" "why Apex cannot"
 explains cifar10-single-mul-DDP-gloo-Apex-mixed.yaml "$apex" "why Apex cannot"
-explains cifar10-single-mul-DDP-gloo.yaml 'all 2 replicas of worker .git clone. into the same directory' "why a real git clone would fail"
+explains cifar10-single-mul-DDP-gloo.yaml 'all 2 replicas of worker run .git clone. in the same directory' "why a real git clone would fail"
 run_job cifar10-single-mul-DDP-nccl.yaml
 like "$(cat "$err")" "warning: $nccl" "nccl: run says it before it starts"
 like "$rc $(report verdict)" '^1 .*this machine has no GPU: the device is cpu then, and torch.s backend gloo' "nccl: and so does the verdict"

@@ -2,7 +2,7 @@
 # TensorFlow forms its clusters by TF_CONFIG, with and without parameter servers. These never end by
 # themselves: they are stopped when the job is done, and nobody calls that a failure.
 #
-# about: src/plan/env_tensorflow src/dialect/azureml_preview src/dialect/kubeflow
+# about: src/plan/env_tensorflow src/dialect/azureml/preview src/dialect/kubeflow
 # about: examples/azureml/tf examples/frameworks/tf examples/frameworks/train_mirrored
 # about: examples/frameworks/train_ps t/frameworks/pinned/tensorflow
 . "${0%/*}/lib.sh"

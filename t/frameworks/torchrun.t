@@ -1,7 +1,7 @@
 #!/bin/sh
 # PyPI's torch: torch.distributed.launch as Azure's document has it, torchrun with what Kubeflow sets.
 #
-# about: src/plan/env_azureml src/plan/env_pytorchjob src/plan/env_torch src/dialect/azureml_preview
+# about: src/plan/env_azureml src/plan/env_pytorchjob src/plan/env_torch src/dialect/azureml/preview
 # about: src/dialect/kubeflow src/dialect/rewrite examples/azureml/pytorch
 # about: examples/frameworks/pytorchjob examples/frameworks/train_ddp t/frameworks/pinned/torch
 . "${0%/*}/lib.sh"

@@ -13,26 +13,33 @@ import subprocess
 import tempfile
 import time
 
-SETUP, SPAWN, SIGNAL, STOP, END = range(1, 6)
-READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED = range(64, 74)
+SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW = range(1, 10)
+READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED, HEARD, UNLOGGED = range(64, 76)
+LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT = 76, 77, 78
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
-VERSION = 2
+VERSION = 7
 
-# u: u32, i: i32, q: i64, s: string, v: list of strings
+# u: u32, i: i32, q: i64, s: string, v: list of strings, b: bytes
 BODIES = {
-    READY: ("ready", "version:u groups:v"),
+    READY: ("ready", "version:u attempt:u groups:v"),
     REFUSED: ("refused", "error:i what:s"),
     NOTE: ("note", "text:s"),
-    STARTED: ("started", "process:u pid:u at:q"),
-    SPAWN_FAILED: ("spawn-failed", "process:u error:i what:s at:q"),
-    EXITED: ("exited", "process:u status:u at:q rss:q oom:u limit:q peak:q"),
+    STARTED: ("started", "process:u instance:u pid:u at:q"),
+    SPAWN_FAILED: ("spawn-failed", "process:u instance:u error:i what:s at:q"),
+    EXITED: ("exited",
+             "process:u instance:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q left:s unseen:u by_itself:u"),
     RANK_STARTED: ("rank-started", "replica:u launch:u rank:u size:u pid:u forwarded:u at:q log:s"),
     RANK_EXITED: ("rank-exited",
-                  "replica:u launch:u rank:u known:u status:u at:q rss:q oom:u limit:q peak:q"),
+                  "replica:u launch:u rank:u known:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q told:q"),
     BYE: ("bye", ""),
+    HEARD: ("heard", ""),
     OPENED: ("opened", "replica:u at:q"),
+    LAUNCH_BLAMED: ("launch-blamed", "launch:u why:u replica:u known:u status:u at:q"),
+    OUTPUT: ("output", "log:s offset:q data:b"),
+    LAUNCH_OVER: ("launch-over", "launch:u at:q"),
+    UNLOGGED: ("unlogged", "log:s error:i err:u missing:q data:b"),
 }
 
 
@@ -68,6 +75,10 @@ class Reader:
             end = self.data.index(b"\0", self.at)
             s, self.at = self.data[self.at:end], end + 1
             return s.decode(errors="replace")
+        if kind == "b":
+            n = self.take("=I")
+            self.at += n
+            return self.data[self.at - n:self.at].decode(errors="replace")
         return self.take({"u": "=I", "i": "=i", "q": "=q"}[kind])
 
 
@@ -78,7 +89,7 @@ class Gone(Exception):
 class Shim:
     """replicas: a list of (name, host, cpu_milli, memory, shm)."""
 
-    def __init__(self, path, replicas, run_id="test", env=None, level="names", hosts=None):
+    def __init__(self, path, replicas, run_id="test", env=None, level="names", hosts=None, waits=False):
         self.dir = tempfile.mkdtemp(prefix="shim.")
         self.run_dir, self.scratch = self.dir + "/run", self.dir + "/s"
         os.makedirs(self.run_dir + "/bin", 0o700)
@@ -95,12 +106,18 @@ class Shim:
         if hosts is None:
             hosts = "127.0.0.1 localhost\n" + "".join(
                 (self.address + " %s %s\n") % (i + 1, r[1], r[0]) for i, r in enumerate(replicas))
-        body = u32(VERSION) + text(run_id) + text(self.run_dir) + text(self.scratch) + text(hosts)
+        clock_base = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        self.set_up(clock_base, waits, hosts)
+
+    def set_up(self, clock, waits, hosts):
+        replicas = self.replicas
+        body = u32(VERSION) + u32(1 if waits else 0) + u32(1) + i64(clock) + text(self.run_id) + text(self.run_dir) + text(self.scratch) + text(hosts)
         body += u32(len(replicas))
         for i, (name, host, cpu, memory, shm) in enumerate(replicas):
             body += text(name) + text(host) + text(self.address % (i + 1)) + i64(cpu) + i64(memory) + i64(shm)
             body += u32(0) + u32(0)
-        self.send(SETUP, body + texts([]) + u32(0) + u32(0))
+        # no layer, no mounts, no files
+        self.send(SETUP, body + u32(0) + text("") + texts([]) + texts([]) + u32(0) + u32(0))
 
     def _start(self, path, theirs, env):
         argv = [os.path.abspath(path), "supervise", self.level]
@@ -117,7 +134,7 @@ class Shim:
     def send(self, kind, body=b""):
         self.sock.sendall(struct.pack("=IHH", len(body), kind, 0) + body)
 
-    def spawn(self, process, replica, argv, env=None, cwd="/", log=None, flags=0, script=None):
+    def spawn(self, process, replica, argv, env=None, cwd="/", log=None, flags=0, script=None, instance=1):
         env = dict(env or {})
         env.setdefault("PATH", self.run_dir + "/bin:/usr/local/bin:/usr/bin:/bin")
         env.setdefault("MUSTER_RUN_DIR", self.run_dir)
@@ -128,7 +145,7 @@ class Shim:
             log = "%s.log" % self.replicas[replica][0] if argv else ""
         if script is not None:
             flags |= SPAWN_SCRIPT
-        self.send(SPAWN, u32(process) + u32(replica) + u32(flags) + text(cwd) + text(log)
+        self.send(SPAWN, u32(process) + u32(instance) + u32(replica) + u32(flags) + text(cwd) + text(log)
                   + texts(argv) + texts(["%s=%s" % kv for kv in env.items()])
                   + (text(script) if script is not None else b""))
 
@@ -224,6 +241,72 @@ class Shim:
 
     def __exit__(self, *_):
         self.remove()
+
+
+class Pod(Shim):
+    """The shim as the first process of a container that muster reaches by `muster-shim connect`."""
+
+    def __init__(self, path, name="worker-0", env=None, cwd="/", run_id="test"):
+        self.dir = tempfile.mkdtemp(prefix="pod.")
+        self.run_dir = self.dir + "/run"
+        self.scratch = self.run_dir + "/scratch"
+        self.replicas, self.level, self.run_id, self.address = [replica(name)], "pod", run_id, "10.0.0.%d"
+        self.path, self.link = os.path.abspath(path), None
+        os.mkdir(self.run_dir)
+        self.shown = open(self.dir + "/shown", "w+")
+        user = [] if os.geteuid() == 0 else ["-U", "--map-current-user", "--keep-caps"]
+        self.process = subprocess.Popen(
+            ["unshare", "-pfm", "--mount-proc", "--kill-child", *user, self.path, "pod", self.run_dir], stdin=subprocess.DEVNULL,
+            stdout=self.shown, stderr=self.shown, env=env, cwd=cwd)
+        end = time.monotonic() + 30
+        while not os.path.exists(self.scratch + "/master.sock") and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def connect(self):
+        self.buffer, self.seen = b"", []
+        self.sock, theirs = socket.socketpair()
+        self.link = subprocess.Popen([self.path, "connect", self.run_dir], stdin=theirs, stdout=theirs)
+        theirs.close()
+
+    def begin(self, offsets=()):
+        self.connect()
+        self.set_up(time.time_ns(), True, "")
+        self.until("ready")
+        self.follow(offsets)
+
+    def attach(self, offsets=()):
+        self.connect()
+        self.send(ATTACH, u32(VERSION))
+        self.until("ready")
+        self.follow(offsets)
+
+    def follow(self, offsets):
+        self.send(FOLLOW, u32(len(offsets)) + b"".join(text(n) + i64(o) for n, o in offsets))
+
+    def file(self, path, data, mode=0o644):
+        self.send(FILE, u32(mode) + text(path) + u32(len(data)) + data)
+
+    def disconnect(self):
+        self.sock.close()
+        self.link.wait(10)
+
+    def output(self, name):
+        """What of a log was sent over this connection, whose offsets must fit."""
+        data, at = "", None
+        for f in self.frames("output"):
+            if f["log"] == name:
+                assert at in (None, f["offset"]), "a gap: %r after %r" % (f["offset"], at)
+                at = f["offset"] + len(f["data"].encode())
+                data += f["data"]
+        return data
+
+    def remove(self):
+        self.process.kill()
+        self.process.wait()
+        if self.link:
+            self.disconnect()
+        self.shown.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
 
 
 def exit_code(status):

@@ -2,8 +2,8 @@
  *
  *     documents FILE…
  *
- * One line per document that is a job of a dialect: the file, the dialect's id and the document, with
- * a tab between them. */
+ * One line per document that is a job of a dialect: the file, the dialect's id and the document,
+ * with a tab between them. */
 #include <fcntl.h>
 #include <stdio.h>
 

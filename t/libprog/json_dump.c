@@ -3,8 +3,9 @@
  *
  *     json_dump <TEXTS >LINES
  *
- * A text is its length in decimal, a newline and its bytes. A line is "reject CODE LINE:COLUMN" with
- * the first error, or "accept" and the tree in words: null true false iN fBITS sHEX [ ] { kHEX }. */
+ * A text is its length in decimal, a newline and its bytes. A line is "reject CODE LINE:COLUMN"
+ * with the first error, or "accept" and the tree in words: null true false iN fBITS sHEX [ ] { kHEX
+ * }. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* same_document.c - do two files hold the same documents? Prints the path of everything that differs, one
- * per line with the document's number, and fails if there is any. Key order and style do not count. */
+/* same_document.c - do two files hold the same documents? Prints the path of everything that
+ * differs, one per line with the document's number, and fails if there is any. Key order and style
+ * do not count. */
 #include <fcntl.h>
 #include <stdio.h>
 

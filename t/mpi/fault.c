@@ -1,9 +1,13 @@
 /* fault.c - an MPI program in which one rank goes wrong while the others wait for it.
  *
- *     fault HOW [RANK [SECONDS]]     rank RANK (3) does HOW after SECONDS (0.3); the rest meet in barriers
+ *     fault HOW [RANK [SECONDS]]     rank RANK (3) does HOW after SECONDS (0.3); others meet in
+ *                                    barriers
  *
- * HOW: exit7, kill, segv, abort9 (MPI_Abort), oom (takes memory until it is stopped), none (just ends),
- *      stay (never ends), deaf (never ends and ignores SIGTERM), miss (waits, and never comes again)
+ * HOW: exitN (without MPI_Finalize), kill, segv, abortN (MPI_Abort), oom (takes memory until it is
+ *      stopped), none (just ends), stay (never ends), deaf (never ends and ignores SIGTERM), miss
+ *      (waits, and never comes again), two (RANK and the one before it exit with 7, at once), trap
+ *      (exit7, and the others exit with 9 when they are told to end), group (SIGKILL for its whole
+ *      process group)
  */
 #include <mpi.h>
 #include <signal.h>
@@ -23,20 +27,30 @@ static void take_memory(void)
 
 static void go_wrong(const char *how)
 {
-    if (strcmp(how, "exit7") == 0)
+    if (strncmp(how, "exit", 4) == 0)
+        _exit((int)strtol(how + 4, NULL, 10));
+    if (strcmp(how, "two") == 0 || strcmp(how, "trap") == 0)
         _exit(7);
+    if (strcmp(how, "group") == 0)
+        (void)kill(0, SIGKILL);
     if (strcmp(how, "kill") == 0)
         (void)raise(SIGKILL);
     if (strcmp(how, "segv") == 0) {
         (void)signal(SIGSEGV, SIG_DFL); /* not Open MPI's handler: a real end by this signal */
         (void)raise(SIGSEGV);
     }
-    if (strcmp(how, "abort9") == 0)
-        MPI_Abort(MPI_COMM_WORLD, 9);
+    if (strncmp(how, "abort", 5) == 0)
+        MPI_Abort(MPI_COMM_WORLD, (int)strtol(how + 5, NULL, 10));
     if (strcmp(how, "oom") == 0)
         take_memory();
     while (strcmp(how, "miss") == 0)
         (void)pause();
+}
+
+static void exit_9(int sig)
+{
+    (void)sig;
+    _exit(9);
 }
 
 int main(int argc, char **argv)
@@ -50,6 +64,8 @@ int main(int argc, char **argv)
         (void)signal(SIGTERM, SIG_IGN);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (strcmp(how, "trap") == 0)
+        (void)signal(SIGTERM, exit_9);
     printf("up %d\n", rank);
     (void)fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -60,6 +76,8 @@ int main(int argc, char **argv)
             (void)fflush(stdout);
             go_wrong(how);
         }
+        if (strcmp(how, "two") == 0 && rank == who - 1)
+            _exit(7);
         for (;;) {
             MPI_Barrier(MPI_COMM_WORLD);
             usleep(20000);

@@ -1,11 +1,13 @@
 /* flood.c - writes numbered lines as fast as it can, in pieces of any size.
  *
- *     flood SEED LINES [RANK]    without RANK: the variable, and half to stderr
+ *     flood SEED LINES               as the rank of the variable, half of it to stderr
+ *     flood SEED LINES RANK [o|e]    that of the rank to stdout, or its part for stdout or stderr
  *
  * What is written depends on the arguments alone, so that it can be compared. A piece is 1 to 8000
  * bytes, begins with its number if there is room, and ends with a newline, or in one of four cases
  * without one; the last never has one. Some pieces are cut in two writes.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < lines; i++) {
         size_t n = 1 + next(LONGEST), cut = next(2) ? next((uint32_t)n) : n;
         int side = next(2) ? STDOUT_FILENO : STDERR_FILENO;
+        bool skip = argc > 4 && side != (*argv[4] == 'o' ? STDOUT_FILENO : STDERR_FILENO);
         int fd = argc > 3 ? STDOUT_FILENO : side;
         char number[64];
         int len = snprintf(number, sizeof(number), "%s:%ld:", rank, i);
@@ -54,6 +57,8 @@ int main(int argc, char **argv)
         memcpy(piece, number, (size_t)len < n ? (size_t)len : n);
         if (next(4) != 0 && i + 1 < lines)
             piece[n - 1] = '\n';
+        if (skip)
+            continue;
         put(fd, piece, cut);
         put(fd, piece + cut, n - cut);
     }

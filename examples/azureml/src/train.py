@@ -2,7 +2,8 @@
 """Stands in for a training program: finds its peers by what it has been given, talks to each of them.
 
     MPI (mpirun, horovodrun)   rank and size as Open MPI or Hydra set them
-    PyTorch                    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE
+    PyTorch                    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE; through torch.distributed,
+                               if PyTorch is installed
     TensorFlow                 TF_CONFIG
 
 Ends with 0 only if every peer is there and is the one that was meant. Prints one line with rank, size
@@ -124,7 +125,25 @@ def mpi(rank, size):
     os.unlink(place)
 
 
-def torch(rank, size):
+def find_torch():
+    """torch.distributed, or None without PyTorch. A package that only looks like it does not count."""
+    try:
+        import torch.distributed
+        return torch.distributed if torch.distributed.is_available() else None
+    except (ImportError, AttributeError):
+        return None
+
+
+def pytorch(rank, size):
+    """A launcher of PyTorch 1.9 or newer keeps MASTER_PORT for a store of its own, which only torch can join."""
+    dist = find_torch()
+    if dist:
+        hosts = [None] * size
+        dist.init_process_group("gloo", rank=rank, world_size=size)
+        dist.all_gather_object(hosts, my_host())
+        check_hosts(hosts)
+        dist.barrier()
+        return dist.destroy_process_group()
     place = env["MASTER_ADDR"], int(env["MASTER_PORT"])
     if rank:
         join(lambda: place, rank, size)
@@ -189,7 +208,7 @@ def main():
     if "TF_CONFIG" in env:
         return tensorflow(json.loads(env["TF_CONFIG"]))
     if "MASTER_ADDR" in env:
-        torch(int(env["RANK"]), int(env["WORLD_SIZE"]))
+        pytorch(int(env["RANK"]), int(env["WORLD_SIZE"]))
         return say(env["RANK"], env["WORLD_SIZE"])
     sys.exit("nothing says who the peers are")
 

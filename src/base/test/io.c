@@ -30,6 +30,12 @@ static void test_files(int dir)
     is_str(e.text, "cannot open none: No such file or directory", "says so");
     is_int(io_read_file(dir, ".", 4, &sb, &e), -EISDIR, "a directory is no file");
     is_int(io_write_atomic(dir, "none/f", "x", 1, &e), -ENOENT, "no directory, no file");
+    is_int(io_read_regular(dir, "f", 5, &sb, &e), 0, "a regular file is read");
+    is_str(sb.buf, "againagain", "with its content");
+    ok(mkfifoat(dir, "fifo", 0600) == 0 && symlinkat("f", dir, "link") == 0, "a pipe and a link");
+    is_int(io_read_regular(dir, "fifo", 5, &sb, &e), -EINVAL, "a pipe is not waited for");
+    is_str(e.text, "fifo is not a regular file", "and told");
+    is_int(io_read_regular(dir, "link", 5, &sb, &e), -ELOOP, "a link is not followed");
 }
 
 static void test_trees(int dir)
@@ -76,6 +82,22 @@ static void test_write_all(void)
     is_int(io_write_all(-1, "x", 1), -EBADF, "an error is an error");
 }
 
+static void test_read_until(void)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    ns_t later = clock_mono() + 3600 * NS_PER_S;
+    int p[2];
+
+    ok(pipe2(p, O_CLOEXEC) == 0 && write(p[1], "all", 3) == 3, "a pipe with something in it");
+    ok(!io_read_until(p[0], later, 3, &sb) && sb.len == 3, "as much as there is room for");
+    ok(!io_read_until(p[0], clock_mono() - 1, 100, &sb), "no time is left");
+    ok(write(p[1], "more", 4) == 4 && !io_read_until(p[0], later, 4, &sb), "no room is left");
+    close(p[1]);
+    ok(io_read_until(p[0], later, 100, &sb), "its end");
+    is_str(sb.buf, "allmore", "and all that was in it");
+    close(p[0]);
+}
+
 int main(void)
 {
     char place[] = "/tmp/muster-io-XXXXXX";
@@ -87,6 +109,7 @@ int main(void)
     test_files(dir);
     test_trees(dir);
     test_write_all();
+    test_read_until();
     is_int(io_remove_tree(AT_FDCWD, place, NULL), 0, "the place is removed");
     return tap_done();
 }

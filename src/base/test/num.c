@@ -100,6 +100,11 @@ static const struct row durations[] = {
     {"9999999999999h", -ERANGE, 0},
 };
 
+static const struct row option_durations[] = {
+    {"5", 0, 5000},     {"0", 0, 0},        {"500ms", 0, 500},
+    {"-1", -EINVAL, 0}, {"5x", -EINVAL, 0}, {"9223372036854775807", -ERANGE, 0},
+};
+
 static void test_words(void)
 {
     static const struct {
@@ -122,6 +127,8 @@ static void test_words(void)
         is_str(duration_text(spans[i].ms, out), spans[i].want, "%lld ms", (long long)spans[i].ms);
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
         is_str(bytes_text(sizes[i].bytes, out), sizes[i].want, "%lld", (long long)sizes[i].bytes);
+    is_str(age_text(INT64_C(47) * 3600000, out), "47 h 0 min", "an age");
+    is_str(age_text(INT64_C(49) * 3600000, out), "2 d", "of days");
 }
 
 static void test_clock(void)
@@ -143,6 +150,8 @@ int main(void)
     test_rows("quantity_milli", quantity_milli, millis, ARRAY_SIZE(millis));
     test_rows("quantity_units", quantity_units, units, ARRAY_SIZE(units));
     test_rows("duration_ms", duration_ms, durations, ARRAY_SIZE(durations));
+    test_rows("duration_option_ms", duration_option_ms, option_durations,
+              ARRAY_SIZE(option_durations));
     ok(num_u32("4294967295", &u) == 0 && u == UINT32_MAX, "the largest of 32 bits");
     is_int(num_u32("4294967296", &u), -ERANGE, "and no more");
     is_int(num_u32("-1", &u), -EINVAL, "digits only");

@@ -7,7 +7,8 @@
 #include "base/strbuf.h"
 #include "base/tap.h"
 
-/* Words separated by blanks: `!` before one that is not plain, `:` before one that begins a command,
+/* Words separated by blanks: `!` before one that is not plain, `:` before one that begins a
+ * command,
  * `=` before an assignment; `;` where a new command comes. */
 static const char *shown(struct arena *a, const char *text)
 {

@@ -107,11 +107,11 @@ static void test_refused(void)
         {"try --flag=1", "--flag takes no value"},
         {"try --text", "--text needs a value: FILE"},
         {"try -n", "--number needs a value: N"},
-        {"try -n 0", "--number: \"0\" is no number of at least 1"},
-        {"try -n 3x", "--number: \"3x\" is no number"},
-        {"try --grace 5", "--grace: \"5\" is no duration"},
-        {"try -o jsno", "--output: no \"jsno\", did you mean json?"},
-        {"try -o qqqqqq", "--output: no \"qqqqqq\", only human, json"},
+        {"try -n 0", "-n must be a number ≥ 1, not \"0\""},
+        {"try -n 3x", "-n must be a number ≥ 1, not \"3x\""},
+        {"try --grace 5x", "--grace must be a duration such as 500ms, 2s or 5m, not \"5x\""},
+        {"try -o jsno", "--output must be one of human, json, not \"jsno\"; did you mean json?"},
+        {"try -o qqqqqq", "--output must be one of human, json, not \"qqqqqq\""},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -35,7 +35,7 @@ int main(void)
             true),
         "exited        w-0  SIGKILL  out of memory", "a signal, and why");
     is_str(words("{\"at\":1,\"event\":\"exited\",\"who\":\"w-0\",\"exit_code\":null}\n", true),
-           "exited        w-0  nobody saw how", "an end nobody saw");
+           "exited        w-0  exit status unknown", "an end nobody saw");
     is_str(words("{\"at\":1,\"event\":\"start-failed\",\"errno\":2,\"what\":\"exec\"}\n", true),
            "start-failed  exec: No such file or directory", "what could not be executed");
     is_str(

@@ -1,4 +1,5 @@
-/* lowered.h - a text lowered by a dialect, and what came of it in words; for the tests of dialects. */
+/* lowered.h - a text lowered by a dialect, and what came of it in words; for the tests of dialects.
+ */
 #ifndef DIALECT_TEST_LOWERED_H
 #define DIALECT_TEST_LOWERED_H
 

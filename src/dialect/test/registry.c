@@ -77,8 +77,8 @@ static const struct {
     {"{apiVersion: kubeflow.com/v1, kind: TFJob}", "apiVersion `kubeflow.org/v1`"},
     {"{apiVersion: kubeflow.org/v2, kind: MPIJob}", "v2beta1, v1, v1alpha2 or v1alpha1"},
     {"{apiVersion: muster/v2}", "apiVersion `muster/v1`"},
-    {"{apiversion: kubeflow.org/v1, kind: TFJob}", "`apiVersion` where it says `apiversion`"},
-    {"{protocolversion: 2, name: j}", "`protocolVersion` where it says `protocolversion`"},
+    {"{apiversion: kubeflow.org/v1, kind: TFJob}", "`apiVersion` instead of `apiversion`"},
+    {"{protocolversion: 2, name: j}", "`protocolVersion` instead of `protocolversion`"},
     {"{kind: TFJob}", "`apiVersion` is missing"},
     {"{type: comand, command: x}", "type `command`"},
     {"{type: mpi, launcher: {}}", "type `MpiJob`"},
@@ -91,7 +91,7 @@ static const struct {
     {"{apiVersion: kubeflow.org/v1beta1, kind: Experiment}", NULL},
     {"{apiVersion: kubeflow.org/v1beta1, kind: Experiment, spec: {trial: [1,\n"
      "  {apiVersion: kubeflow.org/v1, kind: TFJob}]}}",
-     "there is a TFJob inside it, at 2:3"},
+     "it contains a TFJob at 2:3"},
     {"{apiVersion: x/v1, kind: Y, spec: {apiVersion: v1, kind: Pod}}", NULL},
 };
 

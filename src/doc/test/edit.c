@@ -152,13 +152,13 @@ static void test_refused(void)
     } cases[] = {
         {"name.x=1", "E0141", ".name is a string, not a mapping", NULL, 1},
         {"spec[0]=1", "E0141", ".spec is a mapping, not a list", NULL, 3},
-        {"spec.worker.args[3]=1", "E0140", ".spec.worker.args has 3 items, there is no [3]", NULL,
-         5},
-        {"spec.worker.args.k=1", "E0140", "is a list and has no item of the name `k`", NULL, 5},
-        {"env.OEN.value=1", "E0140", "no item of the name `OEN`", "did you mean `ONE`?", 10},
-        {"spec.worker.replica=null", "E0142", "there is no `replica` in .spec.worker",
+        {"spec.worker.args[3]=1", "E0140",
+         ".spec.worker.args has 3 items; index [3] is out of range", NULL, 5},
+        {"spec.worker.args.k=1", "E0140", "has no item named `k`", NULL, 5},
+        {"env.OEN.value=1", "E0140", "no item named `OEN`", "did you mean `ONE`?", 10},
+        {"spec.worker.replica=null", "E0142", "cannot remove `replica`: not found in .spec.worker",
          "did you mean `replicas`?", 4},
-        {"spec.new[0]=1", "E0140", "there is no list to take [0] of", "set the whole list", 3},
+        {"spec.new[0]=1", "E0140", "[0] needs a list", "set the whole list", 3},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -180,17 +180,17 @@ static void test_no_edit(void)
         {"spec.worker", "must be PATH=VALUE"},
         {"=5", "must begin with a key"},
         {"[0]=5", "must begin with a key"},
-        {"a..b=5", "there is no key at character 3"},
-        {"a.=5", "there is no key at character 3"},
+        {"a..b=5", "missing key at character 3"},
+        {"a.=5", "missing key at character 3"},
         {"a[=5", "a bracket is not closed"},
-        {"a[]=5", "there is no index"},
+        {"a[]=5", "missing index"},
         {"a[\"b=5", "a quote is not closed"},
         {"a[\"b\"c=5", "a bracket is not closed"},
-        {"a[0]b=5", "a dot is missing at character 5"},
+        {"a[0]b=5", "missing dot at character 5"},
         {"a=[1, 2", "the value:"},
         {"a=\"b\" c", "--set a: the value"},
-        {"a=\"b\": c", "must be one value"},
-        {"a=[1]\n---\n[2]", "must be one value"},
+        {"a=\"b\": c", "must be a single value"},
+        {"a=[1]\n---\n[2]", "must be a single value"},
         {"a={k: 1, k: 2}", "duplicate key"},
         {"a=\xff", "the value:"},
         {"a=\x01", "the value:"},
@@ -210,7 +210,7 @@ static void test_no_edit(void)
         strbuf_addstr(&deep, i ? ".a" : "a");
     strbuf_addstr(&deep, "=1");
     is_int(edit_parse(a, deep.buf, &edit, &e), -EINVAL, "too long a path");
-    has(e.text, "more than 64 steps", "names its limit");
+    has(e.text, "more than 64 components", "names its limit");
 
     deep.buf[3 * 2 - 1] = '\0';
     strbuf_truncate(&deep, 5);

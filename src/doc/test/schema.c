@@ -128,7 +128,7 @@ static const char *const page_rows[] = {
     ".It Cm named\n.Pq a mapping from names to a mapping; see item\n",
     ".It Cm times\n.Pq an integer from 0 on, or never\n",
     ".It Cm any\n.Pq anything\n",
-    ".It Cm known\nAccepted; nothing of a run depends on it.\n",
+    ".It Cm known\nAccepted; has no effect on a run.\n",
     ".It Cm noted\nIgnored, with a note: it does nothing.\n",
     ".El\n.Pp\nAny other key is an error.\n.Ss item\\&\n",
     ".Ss items[]\\&\n",

@@ -224,17 +224,17 @@ static void test_joined(void)
     static const struct {
         const char *text, *hint;
     } rows[] = {
-        {"a:\n  b 1\n  c: 2\n", "a ':' is missing in line 2"},
-        {"a:\n  b:1\n  c: 2\n", "a blank is missing behind the ':' of line 2"},
-        {"a:\n  b 1\n\n  c: 2\n", "a ':' is missing in line 2"},
-        {"a:\n  - b 1\n    c: 2\n", "put the text in quotes"},
-        {"a: b: c\n", "put the text in quotes"},
-        {"a: b\n  c: 2\n", "put the text in quotes"},
+        {"a:\n  b 1\n  c: 2\n", "missing ':' in line 2"},
+        {"a:\n  b:1\n  c: 2\n", "missing space after ':' in line 2"},
+        {"a:\n  b 1\n\n  c: 2\n", "missing ':' in line 2"},
+        {"a:\n  - b 1\n    c: 2\n", "quote the text"},
+        {"a: b: c\n", "quote the text"},
+        {"a: b\n  c: 2\n", "quote the text"},
         {"a:\n  b:1\nc: 2\n", ""},
-        {"a: 1\nb:2\nc: 3\n", "write a blank behind the ':'"},
-        {"a: 1\n-b\n-c\n", "write a blank behind the '-'"},
-        {"a: |\nb c\nd: 1\n", "indent the text more"},
-        {"a: [*.py]\n", "put the value in quotes"},
+        {"a: 1\nb:2\nc: 3\n", "add a space after ':'"},
+        {"a: 1\n-b\n-c\n", "add a space after '-'"},
+        {"a: |\nb c\nd: 1\n", "indent the text deeper"},
+        {"a: [*.py]\n", "quote the value"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

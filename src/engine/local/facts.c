@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -44,7 +43,7 @@ static int find_shim(struct arena *a, const char **ret, struct err *e)
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     if (n < 0)
-        return err_sys(e, -errno, "cannot find out where muster is");
+        return err_sys(e, -errno, "cannot determine the path of muster");
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -54,8 +53,7 @@ static int find_shim(struct arena *a, const char **ret, struct err *e)
             return 0;
         }
     }
-    return err_set(e, -ENOENT, "muster-shim is neither in %s nor in %s/../libexec/muster", self,
-                   self);
+    return err_set(e, -ENOENT, "muster-shim not found in %s or %s/../libexec/muster", self, self);
 }
 
 static const char *env_get(const char *const *env, const char *name)
@@ -82,11 +80,11 @@ static const char *job_path(const struct job_spec *spec, const char *const *env)
 /* Where commands are looked for: first in what stands for the job's image. */
 static const char *search_path(struct arena *a, const struct job_spec *spec, const struct facts *f)
 {
-    const char *path = job_path(spec, f->caller_env);
+    const char *path = job_path(spec, f->caller.env);
 
-    for (size_t k = 0; f->images && k < spec->n_roles; k++)
-        if (f->images[k].prefix)
-            return arena_printf(a, "%s/bin:%s", f->images[k].prefix, path);
+    for (size_t k = 0; f->site.images && k < spec->n_roles; k++)
+        if (f->site.images[k].prefix)
+            return arena_printf(a, "%s/bin:%s", f->site.images[k].prefix, path);
     return path;
 }
 
@@ -101,6 +99,8 @@ static const char *find_on_path(struct arena *a, const char *path, const char *n
     }
     return NULL;
 }
+
+enum { VERSION_BYTES = 4096 };
 
 /* Output of `PROGRAM --version`, at most two seconds of it. */
 static void ask_version(const char *program, struct strbuf *out)
@@ -122,13 +122,7 @@ static void ask_version(const char *program, struct strbuf *out)
     (void)posix_spawn_file_actions_destroy(&fa);
     (void)close(fds[1]);
     if (r == 0) {
-        ns_t deadline = clock_mono() + 2 * NS_PER_S;
-        struct pollfd pfd = {.fd = fds[0], .events = POLLIN};
-        char buf[512];
-        ssize_t n = 1;
-        while (n > 0 && out->len < 4096 && clock_mono() < deadline)
-            if (poll(&pfd, 1, 100) > 0 && (n = read(fds[0], buf, sizeof(buf))) > 0)
-                strbuf_add(out, buf, (size_t)n);
+        (void)io_read_until(fds[0], clock_mono() + 2 * NS_PER_S, VERSION_BYTES, out);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
     }
@@ -170,10 +164,10 @@ void facts_ask_mpi_version(struct arena *a, struct facts *f)
 {
     auto_strbuf struct strbuf out = STRBUF_INIT;
 
-    if (!f->mpirun || f->mpi_version)
+    if (!f->machine.mpirun || f->machine.mpi_version)
         return;
-    ask_version(f->mpirun, &out);
-    f->mpi_version = version_in_text(a, out.buf);
+    ask_version(f->machine.mpirun, &out);
+    f->machine.mpi_version = version_in_text(a, out.buf);
 }
 
 static enum mpi_impl impl_of(const char *program)
@@ -214,37 +208,6 @@ static const char *rank_program(struct arena *a, const struct job_spec *spec)
     return n && !strchr(line[n], '$') ? line[n] : NULL;
 }
 
-/* Only in the replica is there what its volumes hold. */
-static bool is_mounted(const struct role *role, const char *path)
-{
-    for (size_t i = 0; i < role->n_mounts; i++) {
-        size_t n = strlen(role->mounts[i].path);
-
-        if (strncmp(path, role->mounts[i].path, n) == 0 && (path[n] == '/' || path[n] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-/* Can what the ranks run be executed where they would run it? Only asked when mpirun has failed
- * without starting a rank: options of mpirun may lead elsewhere. */
-static int find_program(struct arena *a, const struct job_spec *spec, const struct facts *f)
-{
-    const char *program = f->program, *path = program;
-    const struct role *worker = &spec->roles[spec->n_roles - 1];
-    const char *dir = f->workdir_ok[spec->n_roles - 1] ? worker->workdir : spec->dir;
-
-    if (!program || (f->python_link && strcmp(program, "python") == 0))
-        return 0;
-    if (!strchr(program, '/'))
-        return find_on_path(a, search_path(a, spec, f), program) ? 0 : -ENOENT;
-    if (*program != '/')
-        path = arena_printf(a, "%s/%s", dir, program);
-    if (is_mounted(worker, path) || is_program(path))
-        return 0;
-    return access(path, F_OK) < 0 ? -errno : -EACCES;
-}
-
 /* Hydra looks for its proxy in the directory it is called in; a link to it may stand alone. */
 static const char *hydra_beside_its_proxy(struct arena *a, const char *program)
 {
@@ -257,6 +220,15 @@ static const char *hydra_beside_its_proxy(struct arena *a, const char *program)
     return arena_strdup(a, real);
 }
 
+/* What Debian calls the launcher of one implementation, whichever `mpirun` is. */
+static const char *own_name(const char *implementation, size_t i)
+{
+    static const char *const open_mpi[] = {"mpirun.openmpi", "orterun"};
+    static const char *const hydra[] = {"mpirun.mpich", "mpiexec.hydra"};
+
+    return strcmp(implementation, "OpenMPI") == 0 ? open_mpi[i] : hydra[i];
+}
+
 static void collect_mpi(struct arena *a, const struct job_spec *spec, struct facts *f)
 {
     const struct mpi_spec *mpi = spec->mpi;
@@ -266,27 +238,29 @@ static void collect_mpi(struct arena *a, const struct job_spec *spec, struct fac
     if (mpi && mpi->home) {
         const char *program = arena_printf(a, "%s/bin/mpirun", mpi->home);
         if (is_program(program)) {
-            f->mpirun = program;
-            f->mpi_home_ok = true;
+            f->machine.mpirun = program;
+            f->machine.mpi_home_ok = true;
         }
     }
-    for (size_t i = 0; i < ARRAY_SIZE(names) && !f->mpirun; i++)
-        f->mpirun = find_on_path(a, search_path(a, spec, f), names[i]);
-    f->mpi = f->mpirun ? impl_of(f->mpirun) : MPI_NOT_FOUND;
-    if (f->mpi == MPI_HYDRA)
-        f->mpirun = hydra_beside_its_proxy(a, f->mpirun);
-    f->program = rank_program(a, spec);
-    f->program_errno = find_program(a, spec, f);
+    for (size_t i = 0; i < 2 && !f->machine.mpirun && mpi && spec->implementation; i++)
+        f->machine.mpirun =
+            find_on_path(a, search_path(a, spec, f), own_name(spec->implementation, i));
+    for (size_t i = 0; i < ARRAY_SIZE(names) && !f->machine.mpirun; i++)
+        f->machine.mpirun = find_on_path(a, search_path(a, spec, f), names[i]);
+    f->machine.mpi = f->machine.mpirun ? impl_of(f->machine.mpirun) : MPI_NOT_FOUND;
+    if (f->machine.mpi == MPI_HYDRA)
+        f->machine.mpirun = hydra_beside_its_proxy(a, f->machine.mpirun);
+    f->machine.program = rank_program(a, spec);
     if (!mpi) /* the job's own commands call it */
         return;
     if (mpi->home) {
-        const char *daemon = f->mpi == MPI_OPEN_MPI_5 ? "prted" : "orted";
-        f->mpi_prefix_ok = is_program(arena_printf(a, "%s/bin/%s", mpi->home, daemon));
+        const char *daemon = f->machine.mpi == MPI_OPEN_MPI_5 ? "prted" : "orted";
+        f->machine.mpi_prefix_ok = is_program(arena_printf(a, "%s/bin/%s", mpi->home, daemon));
     }
-    f->sshd_ok = mpi->sshd_path && is_program(mpi->sshd_path);
-    for (size_t i = 0; i < ARRAY_SIZE(sshds) && !f->sshd_found; i++)
+    f->machine.sshd_ok = mpi->sshd_path && is_program(mpi->sshd_path);
+    for (size_t i = 0; i < ARRAY_SIZE(sshds) && !f->machine.sshd_found; i++)
         if (is_program(sshds[i]))
-            f->sshd_found = sshds[i];
+            f->machine.sshd_found = sshds[i];
 }
 
 static const bool *collect_workdirs(struct arena *a, const struct job_spec *spec)
@@ -327,21 +301,26 @@ static void collect_programs(struct arena *a, const struct job_spec *spec, struc
 {
     const char *path = search_path(a, spec, f);
 
-    f->horovodrun = find_on_path(a, path, "horovodrun") != NULL;
-    f->python = find_on_path(a, path, "python");
-    f->python3 = find_on_path(a, path, "python3");
-    f->python_link = !f->python && f->python3;
-    if (f->python3 && !(f->python && plan_calls_python(spec)))
-        f->python = f->python3;
+    f->machine.horovodrun = find_on_path(a, path, "horovodrun") != NULL;
+    f->machine.python = find_on_path(a, path, "python");
+    f->machine.python3 = find_on_path(a, path, "python3");
+    f->machine.python_link = !f->machine.python && f->machine.python3;
+    if (f->machine.python3 && !(f->machine.python && plan_calls_python(spec)))
+        f->machine.python = f->machine.python3;
 }
 
 static int64_t gpus_wanted(const struct job_spec *spec)
 {
     int64_t n = 0;
 
-    for (size_t k = 0; k < spec->n_roles; k++)
-        if (spec->roles[k].res.gpu > 0)
-            n += spec->roles[k].res.gpu * spec->roles[k].replicas;
+    for (size_t k = 0; k < spec->n_roles; k++) {
+        const struct role *role = &spec->roles[k];
+
+        if (role->res.gpu > 0)
+            n += role->res.gpu * role->replicas;
+        else if (!spec->file && role->kind != ROLE_LAUNCHER) /* `run -n`: one for each process */
+            n += (int64_t)role->slots * role->replicas;
+    }
     return n;
 }
 
@@ -349,10 +328,11 @@ int facts_require_gpus(const struct job_spec *spec, const struct facts *f, struc
 {
     int64_t wanted = gpus_wanted(spec);
 
-    if (wanted == 0 || (f->gpus >= wanted && !f->gpus_pretended))
+    if (wanted == 0 || (f->machine.gpus >= wanted && !f->machine.gpus_pretended))
         return 0;
-    return err_set(e, -ENODEV, "the job asks for %lld GPU%s, this machine has %d (--require-gpus)",
-                   (long long)wanted, wanted == 1 ? "" : "s", f->gpus_pretended ? 0 : f->gpus);
+    return err_set(e, -ENODEV, "the job requests %lld GPU%s, this machine has %d (--require-gpus)",
+                   (long long)wanted, wanted == 1 ? "" : "s",
+                   f->machine.gpus_pretended ? 0 : f->machine.gpus);
 }
 
 int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
@@ -360,35 +340,35 @@ int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_
 {
     char cwd[PATH_MAX];
     struct facts f = {
-        .root = geteuid() == 0,
-        .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
-        .memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
-        .isolation = "names",
-        .interface = "lo",
-        .run_id = run_id,
-        .run_dir = run_dir,
-        .scratch_dir = scratch_dir,
-        .caller_env = (const char *const *)environ,
-        .images = ret->images,
+        .machine.root = geteuid() == 0,
+        .machine.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .machine.memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+        .site.isolation = "names",
+        .site.interface = "lo",
+        .site.run_id = run_id,
+        .site.run_dir = run_dir,
+        .site.scratch_dir = scratch_dir,
+        .caller.env = (const char *const *)environ,
+        .site.images = ret->site.images,
     };
-    int r = find_shim(a, &f.shim, e);
+    int r = find_shim(a, &f.site.shim, e);
 
     if (r < 0)
         return r;
     if (!getcwd(cwd, sizeof(cwd)))
-        return err_sys(e, -errno, "cannot find out the working directory");
-    f.caller_dir = arena_strdup(a, cwd);
-    f.workdir_ok = collect_workdirs(a, spec);
-    f.user = machine_user(a);
-    f.gpus = machine_gpus();
-    f.interfaces = machine_interfaces(a);
+        return err_sys(e, -errno, "cannot determine the working directory");
+    f.caller.dir = arena_strdup(a, cwd);
+    f.machine.workdir_ok = collect_workdirs(a, spec);
+    f.caller.user = machine_user(a);
+    f.machine.gpus = machine_gpus();
+    f.site.interfaces = machine_interfaces(a);
     if (wants_rdma(spec))
-        f.rdma_lacks = machine_lacks_rdma(a);
+        f.machine.rdma_lacks = machine_lacks_rdma(a);
     collect_programs(a, spec, &f);
     if (spec_calls_mpi(spec))
         collect_mpi(a, spec, &f);
     if (wants_limits(spec)) {
-        f.cgroup_limits = cgroup_usable(&f.cgroup_why);
+        f.machine.cgroup_limits = cgroup_usable(&f.machine.cgroup_why);
     }
     *ret = f;
     return 0;

@@ -4,9 +4,9 @@
 
 #include "plan/plan.h"
 
-/* Fills *ret (texts in the arena); ret->images is what the caller has set there, and counts. run_id,
- * run_dir and scratch_dir are stored as given. Looks for
- * the shim beside the program, then in ../libexec/muster; never through PATH. */
+/* Fills *ret (texts in the arena); ret->images is what the caller has set there, and counts.
+ * run_id, run_dir and scratch_dir are stored as given. Looks for the shim beside the program, then
+ * in ../libexec/muster; never through PATH. */
 int facts_collect(struct arena *a, const struct job_spec *spec, const char *run_id,
                   const char *run_dir, const char *scratch_dir, struct facts *ret, struct err *e);
 

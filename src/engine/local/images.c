@@ -35,16 +35,15 @@ static int find_place(struct arena *a, const char *place, struct image_place *re
     if (ret->conda || has(real, "pyvenv.cfg") || has(real, "bin/activate"))
         return 0;
     if (has(real, "etc") && (has(real, "usr/bin") || has(real, "bin/sh")))
-        return err_set(
-            e, -EINVAL,
-            "--image: %s is a root file system: replicas cannot be started in one yet; "
-            "`host`, a virtual environment or a conda environment can stand for an image",
-            place);
+        return err_set(e, -ENOTSUP,
+                       "--image: %s is a root file system, which is not supported; use `host`, a "
+                       "virtual environment or a conda environment",
+                       place);
     if (has(real, "bin/python") || has(real, "bin/python3"))
         return 0;
-    return err_set(e, -EINVAL,
-                   "--image: %s is neither a virtual environment nor a conda environment (there is "
-                   "no bin/activate, conda-meta or bin/python in it)",
+    return err_set(e, -ENOTSUP,
+                   "--image: %s is not a virtual or conda environment (no bin/activate, conda-meta "
+                   "or bin/python in it)",
                    place);
 }
 
@@ -59,7 +58,7 @@ static int unknown_image(const struct job_spec *spec, const char *name, struct e
             (k == 0 || !spec->roles[k - 1].image || strcmp(spec->roles[k - 1].image, image) != 0))
             strbuf_addf(&sb, "%s%s", sb.len ? ", " : "", image);
     }
-    return err_set(e, -EINVAL, "--image: no role uses the image %s; the job has %s", name,
+    return err_set(e, -EINVAL, "--image: no role uses image %s; the job uses %s", name,
                    sb.len ? sb.buf : "none");
 }
 
@@ -72,7 +71,7 @@ static int map_one(struct arena *a, const struct job_spec *spec, const char *map
     bool used = false;
 
     if (!equals || equals == map || !equals[1])
-        return err_set(e, -EINVAL, "--image %s: wants NAME=host or NAME=DIRECTORY", map);
+        return err_set(e, -EINVAL, "--image must be NAME=host or NAME=DIRECTORY, not \"%s\"", map);
     const char *name = arena_strndup(a, map, (size_t)(equals - map));
     bool any = strcmp(name, "*") == 0;
     int r = find_place(a, equals + 1, &place, e);

@@ -1,10 +1,10 @@
-/* init.h - init commands of replicas: each runs to its end before the next, and all of them before the
- * replica's own processes are started.
+/* init.h - init commands of replicas: each runs to its end before the next, and all of them before
+ * the replica's own processes are started.
  *
- * For the shim an init command is one more process, with the number n_processes + replica. For the job
- * core there are none: a process whose replica is still at its init commands is starting, and one that
- * fails there has ended, with the init command's name in its ending. A replica whose processes are
- * started again runs them again only if they had failed, as a kubelet does.
+ * For the shim an init command is one more process, with the number n_processes + replica. For the
+ * job core there are none: a process whose replica is still at its init commands is starting, and
+ * one that fails there has ended, with the init command's name in its ending. A replica whose
+ * processes are started again runs them again only if they had failed, as a kubelet does.
  */
 #ifndef ENGINE_LOCAL_INIT_H
 #define ENGINE_LOCAL_INIT_H

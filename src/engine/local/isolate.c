@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/strvec.h"
 #include "engine/local/launch.h"
+#include "shim/wire.h"
 
 #define PROBE_MS 10000 /* a trial takes milliseconds */
 
@@ -46,8 +47,11 @@ static int listen_to(int sock, struct strbuf *text)
 
 static int probe(const char *level, const struct facts *facts, struct err *e)
 {
-    const struct shim_launch what = {
-        .shim = facts->shim, .role = "probe", .level = level, .stdin_fd = -1};
+    const struct shim_launch what = {.shim = facts->site.shim,
+                                     .role = "probe",
+                                     .level = level,
+                                     .overlay = facts->site.overlay,
+                                     .stdin_fd = -1};
     auto_strbuf struct strbuf text = STRBUF_INIT;
     struct shim_process trial;
     int status = -1;
@@ -63,9 +67,11 @@ static int probe(const char *level, const struct facts *facts, struct err *e)
         ;
     (void)close(trial.pidfd);
     if (r < 0)
-        return err_sys(e, r, "isolation level `%s` could not be tried", level);
+        return err_sys(e, r, "cannot test isolation level `%s`", level);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == WIRE_PROBE_LACKS)
+        return err_set(e, -ENOMEM, "%s", text.buf);
     if (status != 0)
-        return err_set(e, -EPERM, "%s", text.len ? text.buf : "the trial of it failed");
+        return err_set(e, -EPERM, "%s", text.len ? text.buf : "the test failed");
     return 0;
 }
 
@@ -115,16 +121,16 @@ static uint32_t free_network(void)
     return isolation_network(routes.buf);
 }
 
-static void settle(const char *level, struct facts *facts)
+static void apply_level(const char *level, struct facts *facts)
 {
     static const char *const in_network[] = {"lo", "eth0", NULL};
     bool own = strcmp(level, "network") == 0;
 
-    facts->isolation = level;
-    facts->network = own ? free_network() : 0;
-    facts->interface = own ? "eth0" : "lo";
+    facts->site.isolation = level;
+    facts->site.network = own ? free_network() : 0;
+    facts->site.interface = own ? "eth0" : "lo";
     if (own)
-        facts->interfaces = in_network;
+        facts->site.interfaces = in_network;
 }
 
 int isolation_choose(struct arena *a, const char *asked, struct facts *facts, struct err *e)
@@ -133,12 +139,19 @@ int isolation_choose(struct arena *a, const char *asked, struct facts *facts, st
     const char *level = automatic ? "names" : asked;
     int r = strcmp(level, "none") == 0 ? 0 : probe(level, facts, e);
 
+    if (r < 0 && launch_lacks_resource(r))
+        return r; /* says nothing about the level */
+    if (facts->site.overlay && strcmp(level, "none") == 0)
+        return err_set(e, -EINVAL,
+                       "--overlay is not available at isolation level `none`; use --isolate names");
+    if (r < 0 && facts->site.overlay)
+        return err_wrap(e, r, "--overlay is not available here");
     if (r < 0 && !automatic)
-        return err_wrap(e, r, "isolation level `%s` cannot be had here", level);
+        return err_wrap(e, r, "isolation level `%s` is not available", level);
     if (r < 0) {
-        facts->isolation_why = arena_printf(a, "`%s` cannot be had here: %s", level, e->text);
+        facts->site.isolation_why = arena_printf(a, "`%s` is not available: %s", level, e->text);
         level = "none";
     }
-    settle(level, facts);
+    apply_level(level, facts);
     return 0;
 }

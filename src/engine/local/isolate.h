@@ -16,9 +16,9 @@
  * allow. facts->shim must be known. */
 int isolation_choose(struct arena *a, const char *asked, struct facts *facts, struct err *e);
 
-/* The /16 of a job's own network: 10.N.0.0 with the first N from 77 on that none of the routes leads
- * to (as /proc/net/route lists them). Nothing leads out of that network, so even a clash would do no
- * harm but confuse its reader; where all are taken it is 10.77.0.0. */
+/* The /16 of a job's own network: 10.N.0.0 with the first N from 77 on that none of the routes
+ * leads to (as /proc/net/route lists them). Nothing leads out of that network, so even a clash
+ * would do no harm but confuse its reader; where all are taken it is 10.77.0.0. */
 uint32_t isolation_network(const char *routes);
 
 #endif

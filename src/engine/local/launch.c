@@ -11,13 +11,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/creation.h"
 #include "base/strvec.h"
 #include "shim/wire.h"
 
@@ -63,22 +67,25 @@ static int fail(struct child *c, const char *what)
 
 /* Whoever is not root in a user namespace loses its capabilities there by exec, unless they are
  * ambient. The shim needs four: for mounts and host names, for entering a mount namespace, for
- * seeing which namespace a process is in that hides itself, and for interfaces. It drops them from the ambient set at
- * once, so that no process of the job has any. */
-static int keep_capabilities(void)
+ * seeing which namespace a process is in that hides itself, and for interfaces. It drops them from
+ * the ambient set at once, so that no process of the job has any. */
+static int keep_capabilities(bool overlay)
 {
-    static const int kept[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_NET_ADMIN};
+    /* The last two are for the work directory of an overlay, which nobody else may enter. */
+    static const int all[] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT,   CAP_SYS_PTRACE,
+                              CAP_NET_ADMIN, CAP_DAC_OVERRIDE, CAP_FOWNER};
+    size_t n = ARRAY_SIZE(all) - (overlay ? 0 : 2);
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
     if (syscall(SYS_capget, &header, data) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        data[CAP_TO_INDEX(kept[i])].inheritable |= CAP_TO_MASK(kept[i]);
+    for (size_t i = 0; i < n; i++)
+        data[CAP_TO_INDEX(all[i])].inheritable |= CAP_TO_MASK(all[i]);
     if (syscall(SYS_capset, &header, data) < 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0) < 0)
+    for (size_t i = 0; i < n; i++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, all[i], 0, 0) < 0)
             return -1;
     return 0;
 }
@@ -86,13 +93,14 @@ static int keep_capabilities(void)
 static int child_main(void *arg)
 {
     struct child *c = arg;
-    const char *const argv[] = {"muster-shim", c->what->role, c->what->level, NULL};
+    const char *const argv[] = {"muster-shim", c->what->role, c->what->level,
+                                c->what->overlay ? "overlay" : NULL, NULL};
 
     if (c->user_namespace) {
         if (put("/proc/self/setgroups", "deny") < 0 || put("/proc/self/uid_map", c->uid_map) < 0 ||
             put("/proc/self/gid_map", c->gid_map) < 0)
             return fail(c, "cannot map the user into a user namespace");
-        if (keep_capabilities() < 0)
+        if (keep_capabilities(c->what->overlay) < 0)
             return fail(c, "cannot keep the capabilities of a user namespace");
     }
     /* The shim's end goes to its fixed place last: it may be where stdin is looked for. */
@@ -104,12 +112,27 @@ static int child_main(void *arg)
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    /* A shim that is stopped would not see that muster is gone, and its job would live for ever. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+    (void)umask(creation_mask());
     (void)execve(c->what->shim, (void *)(uintptr_t)argv, c->env); /* it changes none of them */
     return fail(c, "cannot execute the shim");
 }
 
+bool launch_lacks_resource(int code)
+{
+    return code == -EMFILE || code == -ENFILE || code == -EAGAIN || code == -ENOMEM;
+}
+
 static int launch_error(const struct child *c, int code, struct err *e)
 {
+    if (code == -EAGAIN)
+        return err_sys(e, code,
+                       "cannot start %s: too many processes (ulimit -u, or pids.max of a "
+                       "control group)",
+                       c->what->shim);
+    if (launch_lacks_resource(code))
+        return err_sys(e, code, "cannot start %s", c->what->shim);
     if (c->failed && !c->user_namespace)
         return err_sys(e, code, "%s (%s)", c->failed, c->what->shim);
     if (c->flags == PLAIN_FLAGS)
@@ -139,7 +162,7 @@ int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct
     sigset_t all;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_sys(e, -errno, "cannot make a socket pair");
+        return err_sys(e, -errno, "cannot create a socket pair");
     auto_close int ours = pair[0], theirs = pair[1];
     auto_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -168,5 +191,26 @@ int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct
         return launch_error(&c, code, e);
     }
     *ret = (struct shim_process){.pid = pid, .pidfd = pidfd, .sock = TAKE_FD(ours)};
+    return 0;
+}
+
+/* By way of /proc, because sun_path is short. Who listens there is the shim, as seen from here. */
+int shim_connect(int scratch_fd, struct shim_process *ret, struct err *e)
+{
+    auto_close int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof(peer);
+
+    (void)snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" WIRE_MASTER_SOCKET,
+                   scratch_fd);
+    if (sock < 0 || connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+        return err_sys(e, -errno, "the job's supervisor does not respond");
+    if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
+        return err_set(e, -EPERM, "the job's supervisor is another user's");
+    int pidfd = peer.pid > 0 ? pidfd_open(peer.pid, 0) : -1;
+    if (pidfd < 0)
+        return err_set(e, -ESRCH, "the job's supervisor is gone");
+    *ret = (struct shim_process){.pid = peer.pid, .pidfd = pidfd, .sock = TAKE_FD(sock)};
     return 0;
 }

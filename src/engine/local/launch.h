@@ -2,6 +2,7 @@
 #ifndef ENGINE_LOCAL_LAUNCH_H
 #define ENGINE_LOCAL_LAUNCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -17,12 +18,21 @@ struct shim_launch {
     const char *role;   /* "supervise" or "probe" */
     const char *level;  /* of isolation: "names", "network", "none" */
     const char *run_id; /* NULL: none */
+    bool overlay;       /* it will mount layers over the machine */
     int stdin_fd;       /* -1 = /dev/null */
 };
 
-/* Except for `none`: new pid and mount namespaces (`network`: and a network namespace), for an ordinary
- * user inside a new user namespace with an identity map. -EPERM and friends: namespaces are not
- * allowed here; e says what to allow. */
+/* Is it a limit that was reached (descriptors, processes, memory), rather than something forbidden?
+ */
+bool launch_lacks_resource(int code);
+
+/* Except for `none`: new pid and mount namespaces (`network`: and a network namespace), for an
+ * ordinary user inside a new user namespace with an identity map. -EPERM and friends: namespaces
+ * are not allowed here; e says what to allow. */
 int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct err *e);
+
+/* Connects to a shim that waits for its master, by the socket in its scratch directory. -ENOENT,
+ * -ECONNREFUSED: there is none. It is no child of ours: its pidfd tells its end, not its status. */
+int shim_connect(int scratch_fd, struct shim_process *ret, struct err *e);
 
 #endif

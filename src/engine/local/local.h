@@ -7,10 +7,15 @@
 #include "base/err.h"
 #include "engine/engine.h"
 
-/* Starts the shim in its namespaces and waits until it is ready (or has refused: -errno, e says what
- * to allow). stdin_fd: what a job of one process may read; -1 = /dev/null. The run directory of
- * plan->facts must exist. client must outlive the engine. */
-int local_open(uv_loop_t *loop, const struct plan *plan, int stdin_fd,
-               const struct engine_client *client, struct engine **ret, struct err *e);
+/* Starts the shim in its namespaces. -errno: these cannot be had, e says what to allow; what the
+ * shim itself finds missing is told by client->refused. The run directory of plan->facts must
+ * exist. */
+int local_open(const struct engine_open *how, struct engine **ret, struct err *e);
+
+/* Connects to the shim of a run that was opened with `waits` and whose muster is gone. -ENOENT,
+ * -ECONNREFUSED: there is none. */
+int local_attach(const struct engine_open *how, struct engine **ret, struct err *e);
+
+extern const struct engine_here local_here;
 
 #endif

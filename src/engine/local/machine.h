@@ -13,7 +13,8 @@ const char *const *machine_interfaces(struct arena *a);
 /* Who we are: the name of our uid, else the number. */
 const char *machine_user(struct arena *a);
 
-/* What RDMA needs and is not here, as words ("no /dev/infiniband, …"); NULL if nothing is missing. */
+/* What RDMA needs and is not here, as words ("no /dev/infiniband, …"); NULL if nothing is missing.
+ */
 const char *machine_lacks_rdma(struct arena *a);
 
 #endif

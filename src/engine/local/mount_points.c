@@ -1,4 +1,5 @@
-/* mount_points.c - where a volume is mounted, and whether that can be had without touching the machine. */
+/* mount_points.c - where a volume is mounted, and whether that can be had without touching the
+ * machine. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ const char *path_below(const char *path, const char *dir)
     return path + n;
 }
 
-/* --- the point ---------------------------------------------------------------------------------- */
+/* --- the point ----------------------------------------------------------------------------------
+ */
 
 const char *path_tidy(struct arena *a, const char *path)
 {
@@ -80,22 +82,23 @@ static bool is_in(const char *dir, const char *where)
     return where && where[0] == '/' && where[1] && path_below(dir, where);
 }
 
-/* A directory that the job or its user makes new names in, where a stand-in would be in the way. Root
- * could write anywhere: there it is what is others' too, and where people are known to work. */
+/* A directory that the job or its user makes new names in, where a stand-in would be in the way.
+ * Root could write anywhere: there it is what is others' too, and where people are known to work.
+ */
 static bool is_written(const struct resolver *rs, const char *dir)
 {
     struct stat st;
 
     if (strcmp(dir, "/") == 0)
         return false;
-    if (!rs->facts->root)
+    if (!rs->facts->machine.root)
         return access(dir, W_OK) == 0;
     if (stat(dir, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
         return true;
     for (size_t i = 0; i < rs->spec->n_roles; i++)
         if (is_in(dir, rs->spec->roles[i].workdir))
             return true;
-    return is_in(dir, rs->facts->caller_dir) || is_in(dir, rs->spec->dir) ||
+    return is_in(dir, rs->facts->caller.dir) || is_in(dir, rs->spec->dir) ||
            is_in(dir, getenv("HOME")) || is_in(dir, "/tmp") || is_in(dir, "/var/tmp");
 }
 
@@ -104,11 +107,11 @@ static bool has_too_many(const char *dir)
     DIR *d = opendir(dir);
     int n = 0;
 
-    while (d && n <= LIMIT_COVER_ENTRIES + 2 && readdir(d))
+    while (d && n <= LIMIT_SHADOW_ENTRIES + 2 && readdir(d))
         n++;
     if (d)
         (void)closedir(d);
-    return n > LIMIT_COVER_ENTRIES + 2;
+    return n > LIMIT_SHADOW_ENTRIES + 2;
 }
 
 /* The nearest directory above path that is there; links are followed. */
@@ -124,21 +127,20 @@ static int find_cover(struct resolver *rs, struct mount_place *p, const char *pa
     if (!*dir)
         dir = arena_strdup(rs->a, "/");
     if (!realpath(dir, real) || !path_is_dir(real))
-        reason = "is no directory";
+        reason = "is not a directory";
     else if (is_written(rs, real))
-        reason = "is a directory that is written to";
+        reason = "is written to by the job";
     else if (access(real, X_OK) == 0 && access(real, R_OK) < 0)
-        reason = "cannot be listed";
+        reason = "cannot be read";
     else if (has_too_many(real))
         reason = "has too many entries";
     if (reason)
-        return mount_refuse(
-            rs, p, -ENOENT,
-            arena_printf(rs->a,
-                         "there is no %s here for the volume %s, and %s %s: make it, or "
-                         "say what the job is to use instead with --map %s=PATH",
-                         path, p->mount->volume, dir, reason, p->mount->path));
-    p->cover = arena_strdup(rs->a, real);
+        return mount_refuse(rs, p, -ENOENT,
+                            arena_printf(rs->a,
+                                         "%s, the path of volume %s, does not exist, and %s %s; "
+                                         "create it, or use --map %s=PATH",
+                                         path, p->mount->volume, dir, reason, p->mount->path));
+    p->parent = arena_strdup(rs->a, real);
     p->path = arena_printf(rs->a, "%s%s", strcmp(real, "/") == 0 ? "" : real,
                            path + (strcmp(dir, "/") == 0 ? 0 : strlen(dir)));
     return 0;
@@ -181,9 +183,7 @@ static int find_point(struct resolver *rs, struct mount_place *p, const struct m
     if (above)
         return mount_refuse(
             rs, p, -ENOENT,
-            arena_printf(rs->a,
-                         "the volume %s has no %s, where the volume %s is mounted: make "
-                         "it",
+            arena_printf(rs->a, "volume %s has no %s, where volume %s is mounted; create it",
                          above->mount->volume, rest + 1, p->mount->volume));
     if (realpath(path, real)) {
         p->path = arena_strdup(rs->a, real);
@@ -203,15 +203,16 @@ static const char *without_links(struct arena *a, const char *path)
                 : path;
 }
 
-/* Places of ours are brought back over a volume that begins empty; into another one we do not write. */
-static int check_hidden(struct resolver *rs, struct mount_place *p)
+/* Places of ours are brought back over a volume that begins empty; into another one we do not
+ * write. */
+static int check_hides_ours(struct resolver *rs, struct mount_place *p)
 {
     const struct {
         const char *path, *hint;
     } ours[] = {
-        {rs->facts->scratch_dir, "set XDG_RUNTIME_DIR to another directory"},
-        {rs->facts->run_dir, "choose another place with --run-dir"},
-        {rs->facts->shim, "install muster somewhere else"},
+        {rs->facts->site.scratch_dir, "set XDG_RUNTIME_DIR to another directory"},
+        {rs->facts->site.run_dir, "use --run-dir to choose another directory"},
+        {rs->facts->site.shim, "install muster in another directory"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
@@ -220,8 +221,7 @@ static int check_hidden(struct resolver *rs, struct mount_place *p)
             return mount_refuse(
                 rs, p, -EBUSY,
                 arena_printf(rs->a,
-                             "mounted at %s, the volume %s would hide %s, which the run "
-                             "needs: %s",
+                             "mounting at %s: volume %s would hide %s, which the run needs; %s",
                              p->path, p->mount->volume, ours[i].path, ours[i].hint));
     return 0;
 }
@@ -233,8 +233,8 @@ int mount_point(struct resolver *rs, struct mount_place *p, const struct mount_p
 
     if (strcmp(p->path, "/") == 0 || path_has_way_up(p->path))
         return mount_refuse(rs, p, -EINVAL,
-                            arena_printf(rs->a, "the volume %s cannot be mounted at %s",
+                            arena_printf(rs->a, "volume %s cannot be mounted at %s",
                                          p->mount->volume, p->mount->path));
     r = find_point(rs, p, before, n_before);
-    return r == 0 && p->kind != PLACE_NONE ? check_hidden(rs, p) : r;
+    return r == 0 && p->kind != PLACE_NONE ? check_hides_ours(rs, p) : r;
 }

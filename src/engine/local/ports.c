@@ -1,6 +1,6 @@
 /* ports.c - see ports.h. The socket never listens: connecting to it is refused until the job does.
  *
- * Not here: who holds a port that is taken (holder.c).
+ * Not here: who holds a port that is taken (port_owner.c).
  */
 #include "engine/local/ports.h"
 
@@ -16,10 +16,10 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "engine/local/holder.h"
+#include "engine/local/port_owner.h"
 
-/* Numbers for whoever asks for none in particular: above what services use, and outside the range from
- * which the kernel takes the local ports of connections. */
+/* Numbers for whoever asks for none in particular: above what services use, and outside the range
+ * from which the kernel takes the local ports of connections. */
 #define PORT_FIRST 20000
 #define PORT_LAST 65000
 
@@ -46,7 +46,8 @@ struct lease_request {
     size_t n;
 };
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ------------------------------------------------------------------------------------
+ */
 
 static struct range usable_range(void)
 {
@@ -94,7 +95,8 @@ static uint64_t mix_text(uint64_t h, const char *text)
     return text ? mix(h, text, strlen(text) + 1) : mix(h, "", 1);
 }
 
-/* The directory is absolute and the file is as the user called it: its last part is always the same. */
+/* The directory is absolute and the file is as the user called it: its last part is always the
+ * same. */
 static unsigned first_guess(const struct lease_request *lr, const struct wanted *w)
 {
     const struct job_spec *spec = lr->spec;
@@ -111,7 +113,8 @@ static unsigned first_guess(const struct lease_request *lr, const struct wanted 
     return (unsigned)(h % lr->range.n);
 }
 
-/* --- sockets ------------------------------------------------------------------------------------ */
+/* --- sockets ------------------------------------------------------------------------------------
+ */
 
 static int allow_reuse(int fd)
 {
@@ -178,10 +181,10 @@ static bool is_in_range(const struct range *r, unsigned port)
     return port >= PORT_FIRST && port <= PORT_LAST && !(port >= r->low && port <= r->high);
 }
 
-/* A number that a job insists on. For a minute after its last use the kernel still knows the connections
- * that were closed, and binds such a port only with SO_REUSEADDR, which would not see the lease of
- * another run. So runs keep each other off fixed ports by a lock too; only a number that may also be
- * somebody's guess has to wait. */
+/* A number that a job insists on. For a minute after its last use the kernel still knows the
+ * connections that were closed, and binds such a port only with SO_REUSEADDR, which would not see
+ * the lease of another run. So runs keep each other off fixed ports by a lock too; only a number
+ * that may also be somebody's guess has to wait. */
 static int try_fixed(const struct range *range, unsigned port, int *ret_fd, int *ret_lock)
 {
     int r = lock_port(port, ret_lock);
@@ -194,14 +197,14 @@ static int try_fixed(const struct range *range, unsigned port, int *ret_fd, int 
     return r;
 }
 
-/* --- leasing ------------------------------------------------------------------------------------ */
+/* --- leasing ------------------------------------------------------------------------------------
+ */
 
 static int bind_error(int r, struct err *e)
 {
     if (r == -EMFILE)
         return err_set(e, r,
-                       "a held port is an open descriptor, and there are too few: allow more "
-                       "(ulimit -n)");
+                       "too few file descriptors to reserve ports; raise the limit (ulimit -n)");
     return err_sys(e, r, "cannot reserve a port");
 }
 
@@ -244,23 +247,23 @@ static int lease_fixed(const struct lease_request *lr, const struct wanted *w, i
     int port = w->port->begin_at + w->i;
 
     if (port < 1 || port > 65535)
-        return err_set(e, -EINVAL, "%sport %d of %s is no port number", place(lr, w), port,
+        return err_set(e, -EINVAL, "%sport %d of %s is not a valid port number", place(lr, w), port,
                        w->port->label);
     const struct wanted *ours = lr->look_only ? NULL : taken_by_ourselves(lr, port);
     if (ours)
         return err_set(e, -EADDRINUSE,
-                       "%sport %d is wanted by %s-%d and by %s-%d, which share the ports of this "
-                       "machine; `--isolate network` gives every replica its own",
+                       "%sport %d is used by both %s-%d and %s-%d, which share the ports of this "
+                       "machine; use `--isolate network` to give every replica its own ports",
                        place(lr, w), port, ours->role->name, ours->index, w->role->name, w->index);
     int r = try_fixed(&lr->range, (unsigned)port, ret_fd, ret_lock);
     if (r == 0 || lr->look_only)
         return port;
     if (r == -EADDRINUSE)
         return err_set(e, r,
-                       "%sport %d of %s-%d (%s) is taken by %s; free it, or give every replica its "
-                       "own ports with `--isolate network`",
+                       "%sport %d of %s-%d (%s) is already in use by %s; free it, or use "
+                       "`--isolate network` to give every replica its own ports",
                        place(lr, w), port, w->role->name, w->index, w->port->label,
-                       port_holder(lr->arena, (unsigned)port));
+                       port_owner(lr->arena, (unsigned)port));
     return bind_error(r, e);
 }
 
@@ -282,45 +285,24 @@ static int lease_all(const struct lease_request *lr, struct err *e)
     return 0;
 }
 
-/* --- networks of their own ---------------------------------------------------------------------- */
+/* --- networks of their own ----------------------------------------------------------------------
+ */
 
-static int own_first(const struct port_request *p)
-{
-    return p->begin_at ? p->begin_at : p->usual;
-}
-
-/* Is it what one of the role's requests always has? */
-static bool is_reserved(const struct role *role, int port)
-{
-    for (size_t k = 0; k < role->n_ports; k++) {
-        int first = own_first(&role->ports[k]);
-        if (first && port >= first && port < first + role->ports[k].count)
-            return true;
-    }
-    return false;
-}
-
-/* The usual numbers; who has none gets the next one of its replica's. */
 static int give_all(const struct lease_request *lr, struct err *e)
 {
-    int next = PORT_FIRST;
-
+    spec_own_ports(lr->spec, PORT_FIRST, lr->numbers);
     for (size_t i = 0; i < lr->n; i++) {
         const struct wanted *w = &lr->wanted[i];
 
-        if (i > 0 && (w->role != w[-1].role || w->index != w[-1].index))
-            next = PORT_FIRST;
-        while (!own_first(w->port) && is_reserved(w->role, next))
-            next++;
-        lr->numbers[i] = own_first(w->port) ? own_first(w->port) + w->i : next++;
         if (lr->numbers[i] > 65535)
-            return err_set(e, -EINVAL, "%sport %d of %s is no port number", place(lr, w),
+            return err_set(e, -EINVAL, "%sport %d of %s is not a valid port number", place(lr, w),
                            lr->numbers[i], w->port->label);
     }
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* ------------------------------------------------------------------------------------------------
+ */
 
 static const struct wanted *list_wanted(struct arena *a, const struct job_spec *spec, size_t n)
 {

@@ -1,8 +1,8 @@
 /* secrets.c - see secrets.h: DIR/NAME/KEY, looked at before it is believed.
  *
- * Every path is opened beneath the directory the user named, so that no link leads out of it, and what
- * was opened is what is checked. A secret's value goes into the arena and nowhere else; no message
- * holds one.
+ * Every path is opened beneath the directory the user named, so that no link leads out of it, and
+ * what was opened is what is checked. A secret's value goes into the arena and nowhere else; no
+ * message holds one.
  */
 #include "engine/local/secrets.h"
 
@@ -34,7 +34,8 @@ struct collection {
     bool for_volume;        /* what is looked up now becomes a file, not a variable */
 };
 
-/* --- opening ------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------
+ */
 
 /* A path that has no way out of the directory: no "..", no absolute link. */
 static int open_beneath(int dirfd, const char *path, int flags)
@@ -54,14 +55,14 @@ static int check_private(const struct store *st, int fd, const char *path, struc
     struct stat s;
 
     if (fstat(fd, &s) < 0)
-        return err_sys(e, -errno, "cannot look at %s", path);
+        return err_sys(e, -errno, "cannot access %s", path);
     if (st->source != ENV_SECRET)
         return 0;
     if (s.st_uid != geteuid() && s.st_uid != 0)
-        return err_set(e, -EPERM, "%s belongs to uid %u: a secret must be yours or root's", path,
-                       s.st_uid);
+        return err_set(e, -EPERM, "%s is owned by uid %u; a secret must be owned by you or root",
+                       path, s.st_uid);
     if (s.st_mode & 077)
-        return err_set(e, -EPERM, "%s may be read by others (mode %03o): chmod %s it", path,
+        return err_set(e, -EPERM, "%s is accessible by other users (mode %03o); use chmod %s", path,
                        s.st_mode & 0777, S_ISDIR(s.st_mode) ? "700" : "600");
     return 0;
 }
@@ -89,7 +90,7 @@ static int missing_error(const struct store *st, const struct env_entry *entry, 
 {
     const char *wanted_by = entry->name && *entry->name && entry->ref_key ? entry->name : NULL;
 
-    return err_set(e, -ENOENT, "%s%sthe %s %s%s%s is not %s: %s DIR takes it from DIR/%s%s%s",
+    return err_set(e, -ENOENT, "%s%sthe %s %s%s%s is not %s; use %s DIR to read it from DIR/%s%s%s",
                    wanted_by ? wanted_by : "", wanted_by ? ": " : "", st->word, entry->ref_name,
                    key ? ", key " : "", key ? key : "", st->dir ? "there" : "given", st->option,
                    entry->ref_name, key ? "/" : "", key ? key : "");
@@ -117,7 +118,8 @@ static int open_object(struct store *st, const struct env_entry *entry, const ch
     return r;
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------
+ */
 
 static bool is_known(const struct collection *c, enum env_source source, const char *name,
                      const char *key)
@@ -150,17 +152,18 @@ static int read_value(struct collection *c, const struct store *st, int object_f
     if (fd == -ENOENT)
         return missing_error(st, entry, key, e);
     if (fd == -EXDEV)
-        return err_set(e, fd, "%s is a link that leads out of its directory", path);
+        return err_set(e, fd, "%s is a symbolic link to outside of its directory", path);
     if (fd < 0)
         return err_sys(e, fd, "cannot open %s", path);
     if (fstat(fd, &s) < 0 || !S_ISREG(s.st_mode))
-        return err_set(e, -EINVAL, "%s is no regular file", path);
+        return err_set(e, -EINVAL, "%s is not a regular file", path);
     int r = check_private(st, fd, path, e);
     if (r == 0)
         r = io_read_fd(fd, path, c->for_volume ? LIMIT_VOLUME_FILE_BYTES : LIMIT_SECRET_BYTES, &sb,
                        e);
     if (r == 0 && !c->for_volume && memchr(sb.buf, '\0', sb.len))
-        r = err_set(e, -EINVAL, "%s holds a NUL byte: no environment variable can", path);
+        r = err_set(e, -EINVAL, "%s contains a NUL byte, which an environment variable cannot hold",
+                    path);
     if (r < 0)
         return r;
     GROW(c->v, c->n, c->cap);
@@ -176,7 +179,8 @@ static int read_value(struct collection *c, const struct store *st, int object_f
     return 0;
 }
 
-/* --- values that the job's own file has --------------------------------------------------------- */
+/* --- values that the job's own file has ---------------------------------------------------------
+ */
 
 static void add_from_file(struct collection *c, const struct config_value *v)
 {
@@ -195,7 +199,8 @@ static void add_from_file(struct collection *c, const struct config_value *v)
     };
 }
 
-/* Of a directory that was named and has the object nothing is taken from the file. key NULL: all. */
+/* Of a directory that was named and has the object nothing is taken from the file. key NULL: all.
+ */
 static bool find_in_file(struct collection *c, const struct env_entry *entry, const char *key)
 {
     bool any = false;
@@ -212,7 +217,8 @@ static bool find_in_file(struct collection *c, const struct env_entry *entry, co
     return any;
 }
 
-/* --- one reference ------------------------------------------------------------------------------ */
+/* --- one reference ------------------------------------------------------------------------------
+ */
 
 static struct store *store_of(struct collection *c, const struct env_entry *entry)
 {
@@ -260,8 +266,8 @@ static int collect_whole(struct collection *c, const struct env_entry *entry, st
     if (n < 0)
         return err_sys(e, -errno, "cannot list %s/%s", st->dir, entry->ref_name);
     if (n > LIMIT_SECRET_KEYS)
-        r = err_set(e, -E2BIG, "the %s %s has %d keys (%d at most)", st->word, entry->ref_name, n,
-                    LIMIT_SECRET_KEYS);
+        r = err_set(e, -E2BIG, "the %s %s has %d keys; the limit is %d", st->word, entry->ref_name,
+                    n, LIMIT_SECRET_KEYS);
     for (int i = 0; i < n; i++) {
         if (r == 0 && !is_known(c, st->source, entry->ref_name, list[i]->d_name))
             r = read_value(c, st, fd, entry, list[i]->d_name, e);
@@ -271,10 +277,11 @@ static int collect_whole(struct collection *c, const struct env_entry *entry, st
     return r;
 }
 
-/* --- the whole job ------------------------------------------------------------------------------ */
+/* --- the whole job ------------------------------------------------------------------------------
+ */
 
 /* Puts the place in the file in front; a lookup that must not stop says it and goes on. */
-static int settle(struct collection *c, const struct env_entry *entry, int r, struct err *e)
+static int or_missing(struct collection *c, const struct env_entry *entry, int r, struct err *e)
 {
     if (r == 0)
         return 0;
@@ -295,14 +302,14 @@ static int collect_env(struct collection *c, const struct env_entry *from, size_
     int r = 0;
 
     for (size_t i = 0; i < n_from && r == 0; i++)
-        r = settle(c, &from[i], collect_whole(c, &from[i], e), e);
+        r = or_missing(c, &from[i], collect_whole(c, &from[i], e), e);
     for (size_t i = 0; i < n_env && r == 0; i++)
-        r = settle(c, &env[i], collect_one(c, &env[i], e), e);
+        r = or_missing(c, &env[i], collect_one(c, &env[i], e), e);
     return r;
 }
 
-/* A volume is its whole secret or config map, whichever of the keys it takes. What is missing is told
- * with the volume's own words (volumes.c). */
+/* A volume is its whole secret or config map, whichever of the keys it takes. What is missing is
+ * told with the volume's own words (volumes.c). */
 static int collect_mounts(struct collection *c, const struct mount *mounts, size_t n, struct err *e)
 {
     int r = 0;
@@ -318,7 +325,7 @@ static int collect_mounts(struct collection *c, const struct mount *mounts, size
         };
 
         if ((m->source == VOLUME_SECRET || m->source == VOLUME_CONFIG_MAP) && m->from)
-            r = settle(c, &entry, collect_whole(c, &entry, e), e);
+            r = or_missing(c, &entry, collect_whole(c, &entry, e), e);
     }
     c->for_volume = false;
     return r;

@@ -1,6 +1,7 @@
 /* volumes.c - see volumes.h: what a volume is here.
  *
- * Not here: where it goes (mount_points.c), the frames (volumes_wire.c), the mounting (shim/volumes.c).
+ * Not here: where it goes (mount_points.c), the frames (volumes_wire.c), the mounting
+ * (shim/volumes.c).
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "base/limits.h"
 #include "engine/local/volumes_parts.h"
 
-/* --- what it is --------------------------------------------------------------------------------- */
+/* --- what it is ---------------------------------------------------------------------------------
+ */
 
 static const char *option_for(struct resolver *rs, const char *name)
 {
@@ -40,22 +42,20 @@ static int resolve_host_path(struct resolver *rs, struct mount_place *p)
     if (!m->optional)
         return mount_refuse(
             rs, p, -ENOENT,
-            arena_printf(rs->a,
-                         "there is no %s here, which the volume %s is: say what stands "
-                         "for it with --volume %s=PATH",
-                         m->from, m->volume, m->volume));
+            arena_printf(rs->a, "volume %s: %s does not exist; use --volume %s=PATH to replace it",
+                         m->volume, m->from, m->volume));
     p->kind = PLACE_SHARED;
     p->why = arena_printf(rs->a,
-                          "there is no %s here: the volume %s begins empty and is removed at the "
-                          "end of the run; --volume %s=PATH keeps it",
+                          "%s does not exist; volume %s starts as an empty directory and is "
+                          "removed at the end of the run; use --volume %s=PATH to keep it",
                           m->from, m->volume, m->volume);
     return 0;
 }
 
 static bool is_given(const struct facts *f, enum env_source source, const char *name)
 {
-    for (size_t i = 0; i < f->n_secrets; i++)
-        if (f->secrets[i].source == source && strcmp(f->secrets[i].name, name) == 0)
+    for (size_t i = 0; i < f->given.n_secrets; i++)
+        if (f->given.secrets[i].source == source && strcmp(f->given.secrets[i].name, name) == 0)
             return true;
     return false;
 }
@@ -63,9 +63,9 @@ static bool is_given(const struct facts *f, enum env_source source, const char *
 static bool has_key(const struct facts *f, enum env_source source, const char *name,
                     const char *key)
 {
-    for (size_t i = 0; i < f->n_secrets; i++)
-        if (f->secrets[i].source == source && strcmp(f->secrets[i].name, name) == 0 &&
-            strcmp(f->secrets[i].key, key) == 0)
+    for (size_t i = 0; i < f->given.n_secrets; i++)
+        if (f->given.secrets[i].source == source && strcmp(f->given.secrets[i].name, name) == 0 &&
+            strcmp(f->given.secrets[i].key, key) == 0)
             return true;
     return false;
 }
@@ -103,35 +103,33 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
             p->kind = PLACE_FRESH;
         return m->optional
                    ? 0
-                   : mount_refuse(
-                         rs, p, -ENOENT,
-                         arena_printf(rs->a,
-                                      "the volume %s is the %s %s, which is not given: %s DIR "
-                                      "takes it from DIR/%s, --volume %s=PATH from elsewhere",
-                                      m->volume, word, m->from ? m->from : "?", option,
-                                      m->from ? m->from : "NAME", m->volume));
+                   : mount_refuse(rs, p, -ENOENT,
+                                  arena_printf(rs->a,
+                                               "volume %s: the %s %s is not available; use %s DIR "
+                                               "to read it from DIR/%s, or --volume %s=PATH",
+                                               m->volume, word, m->from ? m->from : "?", option,
+                                               m->from ? m->from : "NAME", m->volume));
     }
     for (size_t i = 0; i < m->n_items && !m->optional; i++)
         if (!has_key(rs->facts, source, m->from, m->items[i].key))
             return mount_refuse(rs, p, -ENOENT,
-                                arena_printf(rs->a, "the %s %s of the volume %s has no key %s here",
-                                             word, m->from, m->volume, m->items[i].key));
+                                arena_printf(rs->a, "the %s %s of volume %s has no key %s", word,
+                                             m->from, m->volume, m->items[i].key));
     if (m->sub_path && !m->expand_sub_path && !has_file(rs->facts, source, m))
         return mount_refuse(rs, p, -ENOENT,
-                            arena_printf(rs->a, "the %s %s of the volume %s has no file %s", word,
+                            arena_printf(rs->a, "the %s %s of volume %s has no file %s", word,
                                          m->from, m->volume, m->sub_path));
     if (dir && realpath(dir, real))
         p->here = arena_printf(rs->a, "%s/%s", real, m->from);
     if (rs->no_mounts && !p->here) {
         p->kind = PLACE_NONE;
         p->why =
-            arena_printf(rs->a, "at isolation level `none` the volume %s needs a directory: %s DIR",
+            arena_printf(rs->a, "volume %s needs a directory at isolation level `none`: use %s DIR",
                          m->volume, option);
     } else if (rs->no_mounts && renames(m))
-        p->why = arena_printf(rs->a,
-                              "at isolation level `none` the files of the volume %s have the names "
-                              "of their keys",
-                              m->volume);
+        p->why = arena_printf(
+            rs->a, "at isolation level `none`, files of volume %s are named after their keys",
+            m->volume);
     return 0;
 }
 
@@ -155,17 +153,16 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
         of_claim = option_for(rs, m->from);
     if (leaves_volume(m))
         return mount_refuse(rs, p, -EINVAL,
-                            arena_printf(rs->a, "what is mounted at %s is not inside the volume %s",
+                            arena_printf(rs->a, "the subPath mounted at %s is outside of volume %s",
                                          m->path, m->volume));
     if (!is_plain_name(m->volume))
         return mount_refuse(rs, p, -EINVAL,
-                            arena_printf(rs->a, "%s cannot be a volume's name", m->volume));
+                            arena_printf(rs->a, "%s is not a valid volume name", m->volume));
     if (rs->no_mounts && m->expand_sub_path) {
-        p->why =
-            arena_printf(rs->a,
-                         "at isolation level `none` the volume %s is not at %s: its subPathExpr "
-                         "needs a mount",
-                         m->volume, m->path);
+        p->why = arena_printf(rs->a,
+                              "at isolation level `none`, volume %s is not available at %s: its "
+                              "subPathExpr requires a mount",
+                              m->volume, m->path);
         return 0;
     }
     p->kind = PLACE_HERE;
@@ -188,18 +185,17 @@ static int resolve_source(struct resolver *rs, struct mount_place *p)
         return mount_refuse(
             rs, p, -ENOENT,
             arena_printf(rs->a,
-                         "the volume %s is the claim %s, which is not known here: say "
-                         "what stands for it with --volume %s=PATH",
+                         "volume %s: claim %s is not available locally; use --volume %s=PATH",
                          m->volume, m->from, m->from));
     case VOLUME_OPERATOR:
-        p->here = arena_printf(rs->a, "%s/" PLAN_OPERATOR, rs->facts->run_dir);
+        p->here = arena_printf(rs->a, "%s/" PLAN_OPERATOR, rs->facts->site.run_dir);
         return 0;
     case VOLUME_OTHER:
         break;
     }
     p->kind = PLACE_NONE; /* the dialect has told */
-    p->why = arena_printf(rs->a, "nothing is mounted at %s: --volume %s=PATH gives something",
-                          m->path, m->volume);
+    p->why =
+        arena_printf(rs->a, "nothing is mounted at %s; use --volume %s=PATH", m->path, m->volume);
     return 0;
 }
 
@@ -211,12 +207,13 @@ static int check_sub_path(struct resolver *rs, struct mount_place *p)
     if (p->kind != PLACE_HERE || p->makes_sub || !m->sub_path || m->expand_sub_path ||
         access(arena_printf(rs->a, "%s/%s", p->here, m->sub_path), F_OK) == 0)
         return 0;
-    return mount_refuse(rs, p, -ENOENT,
-                        arena_printf(rs->a, "there is no %s in %s, which the volume %s is",
-                                     m->sub_path, p->here, m->volume));
+    return mount_refuse(
+        rs, p, -ENOENT,
+        arena_printf(rs->a, "%s not found in %s (volume %s)", m->sub_path, p->here, m->volume));
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables -------------------------------------------------------------------------------------
+ */
 
 static int by_path(const void *a, const void *b)
 {
@@ -280,8 +277,8 @@ static bool dir_ok(struct resolver *rs, const char *dir, const struct mount_tabl
     return p->kind != PLACE_FILES || !*path_below(path, p->path);
 }
 
-static void settle_dirs(struct resolver *rs, const struct mount_table *const *tables,
-                        struct facts *facts)
+static void check_workdirs(struct resolver *rs, const struct mount_table *const *tables,
+                           struct facts *facts)
 {
     static const struct mount_table none;
     bool *ok = ARENA_ARRAY(rs->a, bool, rs->spec->n_roles + 1);
@@ -291,7 +288,7 @@ static void settle_dirs(struct resolver *rs, const struct mount_table *const *ta
         const struct role *role = &rs->spec->roles[k];
         const char **of_role = ARENA_ARRAY(rs->a, const char *, role->n_init + 1);
 
-        ok[k] = facts->workdir_ok && facts->workdir_ok[k];
+        ok[k] = facts->machine.workdir_ok && facts->machine.workdir_ok[k];
         if (role->workdir && *role->workdir == '/')
             ok[k] = dir_ok(rs, role->workdir, &tables[k][0], &none);
         for (size_t i = 0; i < role->n_init; i++) {
@@ -302,8 +299,8 @@ static void settle_dirs(struct resolver *rs, const struct mount_table *const *ta
         }
         dirs[k] = of_role;
     }
-    facts->workdir_ok = ok;
-    facts->init_dirs = dirs;
+    facts->machine.workdir_ok = ok;
+    facts->site.init_dirs = dirs;
 }
 
 static int check_options(const struct resolver *rs)
@@ -311,7 +308,7 @@ static int check_options(const struct resolver *rs)
     for (size_t i = 0; rs->options && rs->options[i]; i++)
         if (!rs->used[i])
             return err_set(rs->e, -EINVAL,
-                           "--volume %s: no role mounts a volume or claim of that name",
+                           "--volume %s: no role mounts a volume or claim with this name",
                            rs->options[i]);
     return 0;
 }
@@ -333,9 +330,9 @@ static size_t bytes_of(const struct facts *f, const struct mount *m)
     enum env_source source = m->source == VOLUME_SECRET ? ENV_SECRET : ENV_CONFIG_MAP;
     size_t n = 0;
 
-    for (size_t i = 0; i < f->n_secrets; i++)
-        if (f->secrets[i].source == source && strcmp(f->secrets[i].name, m->from) == 0)
-            n += f->secrets[i].len;
+    for (size_t i = 0; i < f->given.n_secrets; i++)
+        if (f->given.secrets[i].source == source && strcmp(f->given.secrets[i].name, m->from) == 0)
+            n += f->given.secrets[i].len;
     return n;
 }
 
@@ -360,8 +357,9 @@ static int check_bytes(const struct resolver *rs, const struct mount_table *cons
                 bytes += bytes_of(rs->facts, p->mount);
             }
     if (bytes > LIMIT_VOLUME_BYTES)
-        return err_set(rs->e, -E2BIG, "the files of the job's volumes have %zu bytes (%d at most)",
-                       bytes, LIMIT_VOLUME_BYTES);
+        return err_set(rs->e, -E2BIG,
+                       "the files of the job's volumes have %zu bytes; the limit is %d", bytes,
+                       LIMIT_VOLUME_BYTES);
     return 0;
 }
 
@@ -389,7 +387,8 @@ int volumes_resolve(struct arena *a, const struct job_spec *spec, const char *co
     };
 
     if (n_mounts > LIMIT_MOUNTS)
-        return err_set(e, -E2BIG, "the job has %zu mounts (%d at most)", n_mounts, LIMIT_MOUNTS);
+        return err_set(e, -E2BIG, "the job has %zu mounts; the limit is %d", n_mounts,
+                       LIMIT_MOUNTS);
     for (size_t k = 0; k < spec->n_roles && r == 0; k++)
         r = resolve_role(&rs, &spec->roles[k], &tables[k]);
     if (r == 0)
@@ -398,7 +397,7 @@ int volumes_resolve(struct arena *a, const struct job_spec *spec, const char *co
         r = check_bytes(&rs, tables, n_mounts);
     if (r < 0)
         return r;
-    settle_dirs(&rs, tables, facts);
-    facts->mounts = n_mounts ? tables : NULL;
+    check_workdirs(&rs, tables, facts);
+    facts->site.mounts = n_mounts ? tables : NULL;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* volumes.h - what stands for a job's volumes on this machine, and telling the shim.
  *
- * A mount point that is missing is never made on the machine. In a replica's own mount namespace the
- * nearest directory above it gets a stand-in (shim/cover.c), unless somebody writes into that directory:
- * then it is refused, because what is written there would be lost or impossible.
+ * A mount point that is missing is never made on the machine. In a replica's own mount namespace
+ * the nearest directory above it gets a stand-in (shim/shadow_dir.c), unless somebody writes into
+ * that directory: then it is refused, because what is written there would be lost or impossible.
  */
 #ifndef ENGINE_LOCAL_VOLUMES_H
 #define ENGINE_LOCAL_VOLUMES_H
@@ -11,9 +11,9 @@
 #include "base/strbuf.h"
 #include "plan/plan.h"
 
-/* Sets facts->mounts and init_dirs, and workdir_ok where a working directory is in a volume. options:
- * NAME=PATH with absolute paths, NULL-terminated or NULL. secrets, config_maps: their directories, or
- * NULL. facts has the isolation and the values of secrets already.
+/* Sets facts->mounts and init_dirs, and workdir_ok where a working directory is in a volume.
+ * options: NAME=PATH with absolute paths, NULL-terminated or NULL. secrets, config_maps: their
+ * directories, or NULL. facts has the isolation and the values of secrets already.
  *
  * What cannot be had is -errno, with the option that would give it in e; with `tolerant` it is the
  * place's `why` instead. An option that names no volume is -EINVAL in any case. */

@@ -1,5 +1,5 @@
-/* volumes_parts.h - what the two halves of resolving volumes share: sources (volumes.c) and mount points
- * (mount_points.c). Internal to engine/local.
+/* volumes_parts.h - what the two halves of resolving volumes share: sources (volumes.c) and mount
+ * points (mount_points.c). Internal to engine/local.
  */
 #ifndef ENGINE_LOCAL_VOLUMES_PARTS_H
 #define ENGINE_LOCAL_VOLUMES_PARTS_H

@@ -1,7 +1,7 @@
 /* volumes_wire.c - the tables of mounts and the files of volumes, as the shim reads them.
  *
- * A secret's file is readable by its owner alone. Values go from memory into the frame and into memory
- * again.
+ * A secret's file is readable by its owner alone. Values go from memory into the frame and into
+ * memory again.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ const struct table_range *volumes_tables(struct arena *a, const struct plan *pla
     struct table_range *v = ARENA_ARRAY(a, struct table_range, plan->n_replicas);
     uint32_t next = 0;
 
-    for (uint32_t i = 0; plan->facts->mounts && i < plan->n_replicas; i++) {
+    for (uint32_t i = 0; plan->facts->site.mounts && i < plan->n_replicas; i++) {
         uint32_t n = (uint32_t)plan->replicas[i].role->n_init + 1;
 
         v[i] = shares(plan, i) ? v[i - 1] : (struct table_range){next, n};
@@ -58,7 +58,7 @@ static uint32_t n_tables(const struct plan *plan)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; plan->facts->mounts && i < plan->n_replicas; i++)
+    for (uint32_t i = 0; plan->facts->site.mounts && i < plan->n_replicas; i++)
         n += shares(plan, i) ? 0 : (uint32_t)plan->replicas[i].role->n_init + 1;
     return n;
 }
@@ -102,7 +102,7 @@ static void put_mount(struct putter *pt, const struct replica *r, int init,
     wire_put_str(pt->out, plan_sub_path(pt->a, pt->plan, r, init, m));
     wire_put_i64(pt->out, files ? (int64_t)set_number(pt, m) : m->size > 0 ? m->size : -1);
     wire_put_str(pt->out, p->path);
-    wire_put_str(pt->out, p->cover ? p->cover : "");
+    wire_put_str(pt->out, p->parent ? p->parent : "");
 }
 
 static void put_table(struct putter *pt, const struct replica *r, int init,
@@ -136,8 +136,8 @@ static void put_set(struct putter *pt, const struct mount *m)
     uint32_t n = 0;
 
     wire_put_u32(pt->out, 0);
-    for (size_t i = 0; i < f->n_secrets; i++) {
-        const struct secret_value *v = &f->secrets[i];
+    for (size_t i = 0; i < f->given.n_secrets; i++) {
+        const struct secret_value *v = &f->given.secrets[i];
         const char *path =
             v->source == source && strcmp(v->name, m->from) == 0 ? path_in(m, v->key) : NULL;
 
@@ -151,14 +151,15 @@ static void put_set(struct putter *pt, const struct mount *m)
     memcpy(pt->out->buf + at, &n, sizeof(n));
 }
 
-/* What a process needs that is not the job's own: the directories of the run, the program that stands
- * for ssh, and the directory it begins in. */
+/* What a process needs that is not the job's own: the directories of the run, the program that
+ * stands for ssh, and the directory it begins in. */
 static void put_kept(struct strbuf *out, const struct plan *plan)
 {
     const struct facts *f = plan->facts;
-    const char *kept[] = {f->scratch_dir, f->run_dir, f->shim, plan->spec->dir, NULL};
+    const char *kept[] = {f->site.scratch_dir, f->site.run_dir, f->site.shim, plan->spec->dir,
+                          NULL};
 
-    wire_put_strs(out, f->mounts ? kept : NULL);
+    wire_put_strs(out, f->site.mounts ? kept : NULL);
 }
 
 void volumes_put(struct strbuf *out, const struct plan *plan)
@@ -169,9 +170,9 @@ void volumes_put(struct strbuf *out, const struct plan *plan)
     pt.sets = ARENA_ARRAY(a, const struct mount *, LIMIT_MOUNTS);
     put_kept(out, plan);
     wire_put_u32(out, n_tables(plan));
-    for (uint32_t i = 0; plan->facts->mounts && i < plan->n_replicas; i++) {
+    for (uint32_t i = 0; plan->facts->site.mounts && i < plan->n_replicas; i++) {
         const struct replica *r = &plan->replicas[i];
-        const struct mount_table *tables = plan->facts->mounts[r->role_index];
+        const struct mount_table *tables = plan->facts->site.mounts[r->role_index];
 
         for (size_t k = 0; !shares(plan, i) && k <= r->role->n_init; k++)
             put_table(&pt, r, (int)k - 1, &tables[k]);

@@ -101,9 +101,37 @@ static void check_left_alone(struct sim *s)
 
     for (uint32_t i = 0; i < s->plan->n_processes; i++)
         if (job->procs[i].state == PROC_RUNNING && role_of(s, i)->ends_alone && !sim_waits(s, i) &&
-            s->now < t.at + ms(s->rules->grace_ms) &&
+            s->now < t.at + sim_grace(s, i) &&
             (job_deadline(job) == 0 || s->now < job_deadline(job)))
             sim_break(s, "process %u ends alone, and is stopped at once", i);
+}
+
+/* Is something of a replica still at its init commands? That has to be done in time, too. */
+static bool prepares(const struct sim *s, int32_t replica)
+{
+    const struct replica *r = &s->plan->replicas[replica];
+
+    for (uint32_t i = 0; r->role->n_init > 0 && i < r->n_processes; i++)
+        if (s->job->procs[r->first_process + i].state == PROC_STARTING)
+            return true;
+    return false;
+}
+
+/* Has the core been told so, of the last one? */
+static bool mpirun_has_ended(const struct sim *s)
+{
+    uint32_t last = 0;
+    bool ended = false;
+
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (ev->type == EVENT_RANK_STARTED && ev->launch > last) {
+            last = ev->launch;
+            ended = false;
+        }
+        ended |= ev->type == EVENT_MPIRUN_ENDED && ev->launch == last;
+    }
+    return ended;
 }
 
 static void check_stop(struct sim *s, const struct event *ev)
@@ -135,14 +163,20 @@ static void check_stop(struct sim *s, const struct event *ev)
     if (ev->stop == STOP_NOT_READY && s->now < job->begin_at + ms(s->rules->start_timeout_ms))
         sim_break(s, "given up before the start timeout");
     if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 && !job->debugging &&
-        job->procs[s->plan->launcher].state != PROC_PENDING)
+        job->procs[s->plan->launcher].state != PROC_PENDING &&
+        s->plan->replicas[ev->stop_replica].role->n_init == 0)
         sim_break(s, "given up as not ready, and it has started");
-    if (ev->stop == STOP_NOT_READY && !job->gated &&
+    if (ev->stop == STOP_NOT_READY && !job->gated && !prepares(s, ev->stop_replica) &&
         job->procs[s->plan->replicas[ev->stop_replica].first_process].state == PROC_RUNNING)
         sim_break(s, "the worker that did not answer did");
+    if (ev->stop == STOP_NOT_READY && job->gated && !prepares(s, ev->stop_replica) &&
+        job->gates[ev->stop_replica] == GATE_UP)
+        sim_break(s, "the replica that did not answer did");
     if (ev->stop == STOP_STALLED && s->now < job->activity + ms(s->rules->recovery_timeout_ms) &&
-        s->now < job_last_launch(job)->last_end + ms(s->rules->grace_ms))
+        s->now < job_last_launch(job)->last_end + sim_grace(s, (uint32_t)s->plan->launcher))
         sim_break(s, "called stalled while it is not");
+    if (ev->stop == STOP_STALLED && mpirun_has_ended(s))
+        sim_break(s, "called stalled, and its mpirun has ended");
 }
 
 static void check_kill(struct sim *s, const struct event *ev)
@@ -152,8 +186,18 @@ static void check_kill(struct sim *s, const struct event *ev)
     if (job->phase == JOB_KILLING)
         sim_break(s, "killed twice");
     if (ev->stop != STOP_FINISHED && s->cancels < 2 &&
-        (job->stop == STOP_NONE || s->now < job->stop_at + ms(s->rules->grace_ms)))
+        (job->stop == STOP_NONE || s->now < job->stop_at + sim_longest_grace(s)))
         sim_break(s, "killed without its grace period");
+}
+
+static void check_kill_role(struct sim *s, const struct event *ev)
+{
+    if (s->job->phase != JOB_STOPPING)
+        sim_break(s, "role %u is killed, and nobody stops it", ev->role);
+    if (s->job->role_killed[ev->role])
+        sim_break(s, "role %u is killed twice", ev->role);
+    if (s->now < s->job->stop_at + sim_role_grace(s, ev->role))
+        sim_break(s, "role %u is killed without its grace period", ev->role);
 }
 
 static void check_ended(struct sim *s)
@@ -218,6 +262,7 @@ static void check_cause(struct sim *s)
 
 void check_event(struct sim *s, const struct event *ev)
 {
+    check_cluster_event(s, ev);
     if (s->job->phase == JOB_ENDED)
         sim_break(s, "something happens to a job that has ended: %s", event_type_name(ev->type));
     switch (ev->type) {
@@ -248,6 +293,9 @@ void check_event(struct sim *s, const struct event *ev)
         break;
     case EVENT_KILL:
         check_kill(s, ev);
+        break;
+    case EVENT_KILL_ROLE:
+        check_kill_role(s, ev);
         break;
     case EVENT_ATTEMPT:
         check_cause(s);
@@ -311,12 +359,12 @@ static void check_promptness(struct sim *s)
         sim_break(s, "cancelled, and not being stopped");
     if (s->cancels > 1 && job->phase != JOB_KILLING)
         sim_break(s, "cancelled twice, and not being killed");
-    if (job->phase == JOB_STOPPING && s->now >= job->stop_at + ms(s->rules->grace_ms))
+    if (job->phase == JOB_STOPPING && s->now >= sim_next_kill(s))
         sim_break(s, "the grace period is over, and it is not being killed");
     if (job->phase == JOB_KILLING && s->now >= job->kill_at + ms(LIMIT_KILL_WAIT_MS))
         sim_break(s, "killed, waited for, and not ended");
     if (job->stop == STOP_NONE && job_trigger(job).outcome == OUTCOME_SUCCEEDED &&
-        s->now >= job_trigger(job).at + ms(s->rules->grace_ms))
+        s->now >= job_trigger(job).at + sim_longest_grace(s))
         sim_break(s, "succeeded, and what still runs is not being stopped");
     if (job->phase == JOB_HELD && job->pause_wanted)
         sim_break(s, "held, and still to be paused");
@@ -387,8 +435,39 @@ void check_turn(struct sim *s)
 {
     check_counts(s);
     check_promptness(s);
+    check_cluster_turn(s);
     if (rng_chance(&s->rng, 20))
         check_views(s);
+}
+
+/* --- after a crash ---------------------------------------------------------------------------- */
+
+static void check_said_again(struct sim *s, uint32_t process)
+{
+    const struct job *job = s->job;
+    const struct proc *p = &job->procs[process];
+    const struct thing *t = &s->procs[process];
+    const struct role *role = role_of(s, process);
+    bool killed = job->phase == JOB_KILLING ||
+                  (job->phase == JOB_STOPPING && job->role_killed[role - s->plan->spec->roles]);
+
+    if (p->state == PROC_STARTING && t->instances < p->restarts + 1)
+        sim_break(s, "back from a crash, and the start of process %u is forgotten", process);
+    if (job->phase == JOB_STOPPING && is_up(t) && !sim_waits(s, process) && !t->told_to_end)
+        sim_break(s, "back from a crash, and process %u is not told to end", process);
+    if (killed && is_up(t) && !t->kill_asked)
+        sim_break(s, "back from a crash, and process %u is not killed", process);
+}
+
+void check_caught_up(struct sim *s)
+{
+    for (uint32_t i = 0; !s->lost && s->job->gated && i < s->plan->n_replicas; i++)
+        if (s->job->gates[i] == GATE_ASKED && s->replicas[i] == BEING_NOT)
+            sim_break(s, "back from a crash, and replica %u is forgotten", i);
+    if (s->job->phase == JOB_HELD && !s->held && !s->lost)
+        sim_break(s, "back from a crash, and its replicas are not held");
+    for (uint32_t i = 0; !s->lost && i < s->plan->n_processes; i++)
+        check_said_again(s, i);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -411,15 +490,20 @@ void check_end(struct sim *s)
     if (job->outcome != want.outcome || job->exit_code != want.exit_code)
         sim_break(s, "it %s with %d and should have %s with %d", outcome_name(job->outcome),
                   job->exit_code, outcome_name(want.outcome), want.exit_code);
-    else if (c->process != want.process || (want.process < 0 && c->rank != want.rank))
+    else if (c->blame != BLAME_EARLY && /* inferred where the report of a rank's failure is lost */
+             (c->process != want.process || (want.process < 0 && c->rank != want.rank)))
         sim_break(s, "first was process %d rank %d, says the core; it was process %d rank %d",
                   c->process, c->rank, want.process, want.rank);
     if (c->process >= 0 && job_proc_outcome(job, (uint32_t)c->process) != OUTCOME_FAILED &&
         c->process != s->plan->launcher)
         sim_break(s, "the cause is a process that did not fail");
-    if (c->kind == CAUSE_NOT_READY && s->job->gated && job->gates[c->replica] == GATE_UP)
-        sim_break(s, "the replica that did not answer did");
+    check_cluster_end(s);
     if (job_wake(job) != 0)
         sim_break(s, "an ended job wants to be woken");
+    check_early(s);
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_ENDED && job->procs[i].end.by_itself &&
+            job_proc_outcome(job, i) != OUTCOME_FAILED)
+            sim_break(s, "process %u failed by itself, and is called stopped", i);
     check_views(s);
 }

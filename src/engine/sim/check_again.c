@@ -1,7 +1,8 @@
-/* check_again.c - who may begin again: restarts of a process, other attempts of the job, the deadline.
+/* check_again.c - who may begin again: restarts of a process, other attempts of the job, the
+ * deadline.
  *
- * Budgets, waits and classes are worked out from the log, start by start. Of the core only the table of
- * exit codes and the ending that a whole attempt is judged by are taken.
+ * Budgets, waits and classes are worked out from the log, start by start. Of the core only the
+ * table of exit codes and the ending that a whole attempt is judged by are taken.
  */
 #include "engine/sim/inside.h"
 #include "job/exit_spec.h"
@@ -37,7 +38,8 @@ static ns_t doubled(int64_t first_s, uint32_t times, int64_t limit_s)
     return (s < limit_s ? s : limit_s) * NS_PER_S;
 }
 
-/* --- one process ------------------------------------------------------------------------------- */
+/* --- one process -------------------------------------------------------------------------------
+ */
 
 /* By class: the platform's failures are free, but not for ever. */
 struct spent {
@@ -89,7 +91,7 @@ static bool wanted_after(const struct sim *s, uint32_t process, const struct end
     case RESTART_ALWAYS:
         return !ending_ok(end) || (repeated && !awaited);
     case RESTART_EXIT_CODE:
-        return ending_exit_code(end) >= 128;
+        return !end->known || ending_exit_code(end) >= 128;
     case RESTART_BY_CLASS:
         return !ending_ok(end) && failure_class(end) != FAILURE_PERMANENT;
     default:
@@ -141,7 +143,8 @@ void check_restart(struct sim *s, uint32_t p)
         sim_break(s, "process %u is started again too early", p);
 }
 
-/* --- the whole job ----------------------------------------------------------------------------- */
+/* --- the whole job -----------------------------------------------------------------------------
+ */
 
 /* So many retries before this one were free, one after the other, because of this replica. */
 static uint32_t free_run(const struct sim *s, int32_t replica)
@@ -202,7 +205,8 @@ void check_retry(struct sim *s, const struct event *ev)
     check_class(s, ev, retries);
 }
 
-/* --- the deadline ------------------------------------------------------------------------------ */
+/* --- the deadline ------------------------------------------------------------------------------
+ */
 
 /* It runs from the first start of a command since the last pause; a host has none. */
 void check_deadline(struct sim *s)

@@ -1,8 +1,8 @@
 /* oracle.c - what the outcome has to be, worked out from the log of events alone.
  *
  * Written without a look at how the core does it: no state that is kept up to date, only the whole
- * log, read again from its beginning. Slow and plain on purpose; where it and the core disagree, one
- * of them is wrong.
+ * log, read again from its beginning. Slow and plain on purpose; where it and the core disagree,
+ * one of them is wrong.
  */
 #include <signal.h>
 
@@ -13,8 +13,7 @@ static bool is_end(const struct event *ev)
     return ev->type == EVENT_EXITED || ev->type == EVENT_START_FAILED;
 }
 
-/* Where the last attempt begins in the log. */
-static size_t attempt_from(const struct sim *s)
+size_t oracle_attempt(const struct sim *s)
 {
     size_t from = 0;
 
@@ -27,7 +26,7 @@ static size_t attempt_from(const struct sim *s)
 /* How much of the log counts: what came after the stop says nothing. */
 static size_t until_stop(const struct sim *s, const struct event **ret_stop)
 {
-    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
         enum event_type t = s->log.v[i].type;
         if (t == EVENT_STOP || t == EVENT_KILL || t == EVENT_LOST || t == EVENT_ENDED) {
             *ret_stop = &s->log.v[i];
@@ -38,14 +37,21 @@ static size_t until_stop(const struct sim *s, const struct event **ret_stop)
     return s->log.n;
 }
 
-/* How a process ended for good: not if it was started again, or was to be, or is to be. */
-static const struct event *end_of(const struct sim *s, size_t n, uint32_t process)
+size_t oracle_until_stop(const struct sim *s)
+{
+    const struct event *stop;
+
+    return until_stop(s, &stop);
+}
+
+/* Not if it was started again, or was to be, or is to be. */
+const struct event *oracle_end(const struct sim *s, size_t n, uint32_t process)
 {
     const struct event *end = NULL;
 
     if (s->job->procs[process].state == PROC_BACKOFF)
         return NULL;
-    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
         const struct event *ev = &s->log.v[i];
         if (ev->process != process)
             continue;
@@ -67,9 +73,9 @@ static const struct event *first_failure(const struct sim *s, size_t n)
 {
     const struct event *first = NULL;
 
-    for (size_t i = attempt_from(s); i < n; i++) {
+    for (size_t i = oracle_attempt(s); i < n; i++) {
         const struct event *ev = &s->log.v[i];
-        if (is_end(ev) && end_of(s, n, ev->process) == ev && !ending_ok(&ev->end) &&
+        if (is_end(ev) && oracle_end(s, n, ev->process) == ev && !ending_ok(&ev->end) &&
             (!first || ev->at < first->at))
             first = ev;
     }
@@ -102,7 +108,7 @@ static ns_t kth(const struct sim *s, size_t n, const struct role *role, bool fai
             const struct replica *rp = &s->plan->replicas[r];
             bool failed = false, all = rp->role == role;
             for (uint32_t p = 0; all && p < rp->n_processes; p++) {
-                const struct event *ev = end_of(s, n, rp->first_process + p);
+                const struct event *ev = oracle_end(s, n, rp->first_process + p);
                 all = ev != NULL;
                 if (!ev)
                     break;
@@ -131,7 +137,7 @@ static ns_t first_success(const struct sim *s, size_t n, const struct role *role
     while (rp->role != role)
         rp++;
     for (uint32_t p = 0; p < rp->n_processes; p++) {
-        const struct event *ev = end_of(s, n, rp->first_process + p);
+        const struct event *ev = oracle_end(s, n, rp->first_process + p);
         if (!ev || !ending_ok(&ev->end))
             return 0;
         at = ev->at > at ? ev->at : at;
@@ -143,7 +149,7 @@ static ns_t first_success(const struct sim *s, size_t n, const struct role *role
 static void add_each(const struct sim *s, size_t n, const struct role *role, struct verdict *v)
 {
     for (uint32_t p = 0; p < s->plan->n_processes; p++) {
-        const struct event *ev = end_of(s, n, p);
+        const struct event *ev = oracle_end(s, n, p);
         if (!ev || ending_ok(&ev->end) ||
             s->plan->replicas[s->plan->processes[p].replica].role != role)
             continue;
@@ -162,7 +168,7 @@ static ns_t served_at(const struct sim *s, size_t n)
 
     for (uint32_t p = 0; p < s->plan->n_processes; p++) {
         const struct task *task = s->plan->processes[p].task;
-        const struct event *ev = task && !task->serves ? end_of(s, n, p) : NULL;
+        const struct event *ev = task && !task->serves ? oracle_end(s, n, p) : NULL;
 
         serving |= task && task->serves;
         if (task && !task->serves && (!ev || !ending_ok(&ev->end)))
@@ -203,13 +209,13 @@ enum outcome oracle_rules(const struct sim *s)
     return words[by_rules(s, s->log.n).outcome];
 }
 
-/* The number of the present launcher's last mpirun; 0 = it has none. Of the launcher before it there may
- * still be something to hear. */
+/* The number of the present launcher's last mpirun; 0 = it has none. Of the launcher before it
+ * there may still be something to hear. */
 static uint32_t last_mpirun(const struct sim *s)
 {
     uint32_t last = 0, base = 0; /* base: so many are of launchers before this one */
 
-    for (size_t i = attempt_from(s); i < s->log.n; i++) {
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
         const struct event *ev = &s->log.v[i];
         if (ev->type == EVENT_RANK_STARTED && ev->launch > last)
             last = ev->launch;
@@ -219,16 +225,32 @@ static uint32_t last_mpirun(const struct sim *s)
     return last > base ? last : 0;
 }
 
-/* The rank of the last mpirun that failed earliest and was not started anew. */
-static const struct event *failed_rank(const struct sim *s, size_t n)
+/* The earliest loss of a daemon that the core heard of, of the last mpirun. */
+static const struct event *lost_daemon(const struct sim *s)
 {
     uint32_t last = last_mpirun(s);
     const struct event *first = NULL;
 
-    for (size_t i = attempt_from(s); last > 0 && i < n; i++) {
+    for (size_t i = oracle_attempt(s); last > 0 && i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (ev->type == EVENT_BLAMED && ev->launch == last && (!first || ev->at < first->at))
+            first = ev;
+    }
+    return first;
+}
+
+/* The rank of the last mpirun that failed earliest and was not started anew. */
+static const struct event *failed_rank(const struct sim *s, size_t n)
+{
+    uint32_t last = last_mpirun(s);
+    const struct event *first = NULL, *daemon = lost_daemon(s);
+
+    for (size_t i = oracle_attempt(s); last > 0 && i < n; i++) {
         const struct event *ev = &s->log.v[i];
         bool mended = false;
-        if (ev->type != EVENT_RANK_EXITED || ev->launch != last || ending_ok(&ev->end))
+        if (ev->type != EVENT_RANK_EXITED || ev->launch != last || ending_ok(&ev->end) ||
+            (!ev->end.oom &&
+             (ev->end.told || (daemon && ev->replica == daemon->replica && ev->at >= daemon->at))))
             continue;
         for (size_t k = i + 1; k < s->log.n; k++)
             mended |= s->log.v[k].type == EVENT_RANK_STARTED && s->log.v[k].launch == last &&
@@ -255,14 +277,14 @@ static struct expected of_event(const struct event *ev)
 static bool ran_nothing(const struct sim *s, const struct event *launcher)
 {
     return last_mpirun(s) == 0 && launcher->end.code >= 0 && !launcher->end.init[0] &&
-           s->plan->facts->program_errno;
+           s->plan->facts->machine.program_errno;
 }
 
-/* A pause, and the end of the debugging, end with whatever comes first of a cancel and the loss of the
- * supervisor. */
+/* A pause, and the end of the debugging, end with whatever comes first of a cancel and the loss of
+ * the supervisor. */
 static enum stop_reason after_pause(const struct sim *s, enum stop_reason why)
 {
-    size_t from = attempt_from(s);
+    size_t from = oracle_attempt(s);
     enum event_type first = s->log.v[from].type;
     bool paused = first == EVENT_PAUSED || (from == 0 && s->plan->spec->pause && !s->job->begun);
 
@@ -304,15 +326,57 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
     return e;
 }
 
+/* Did the launcher end with 0 over ranks that had not? Of its last mpirun all have to; of those
+ * before it none may be left running. */
+static bool unfinished(const struct sim *s, const struct event *launcher)
+{
+    uint32_t last = last_mpirun(s), base = 0, seen = 0;
+    bool bad = false;
+
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        seen = ev->type == EVENT_RANK_STARTED && ev->launch > seen ? ev->launch : seen;
+        if (ev->type == EVENT_RESTART && (int32_t)ev->process == s->plan->launcher)
+            base = seen;
+    }
+    for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i], *end = ev;
+        if (ev->type != EVENT_RANK_STARTED || ev->launch <= base)
+            continue;
+        for (size_t k = i + 1; k < s->log.n; k++)
+            if ((s->log.v[k].type == EVENT_RANK_EXITED || s->log.v[k].type == EVENT_RANK_STARTED) &&
+                s->log.v[k].launch == ev->launch && s->log.v[k].rank == ev->rank)
+                end = &s->log.v[k];
+        bool ended = end->type == EVENT_RANK_EXITED;
+        bool left = !ended || (end->at > launcher->at &&
+                               (end->end.told == 0 || end->end.told > launcher->at));
+        bad |= !(ended && ending_ok(&end->end)) && (left || ev->launch == last);
+    }
+    return bad;
+}
+
+/* The rank that made mpirun end the others by leaving with 0: none of them failed by itself, and
+ * the launcher was not ended from outside. */
+static const struct event *blamed_leaver(const struct sim *s, size_t n,
+                                         const struct event *launcher)
+{
+    const struct ending *e = &launcher->end;
+
+    if (oracle_end(s, n, launcher->process) != launcher || failed_rank(s, n) || e->signal ||
+        e->code == 124 || e->code > 128 || (ending_ok(e) && !unfinished(s, launcher)))
+        return NULL;
+    return last_mpirun(s) ? oracle_leaver(s, n, last_mpirun(s)) : NULL;
+}
+
 struct expected oracle(const struct sim *s)
 {
-    const struct event *stop, *rank, *first, *launcher = NULL, *lost = NULL;
+    const struct event *stop, *rank = NULL, *first, *launcher = NULL, *lost = NULL;
     size_t n = until_stop(s, &stop);
 
     first = first_failure(s, n);
     if (s->plan->launcher >= 0) {
         rank = failed_rank(s, n);
-        for (size_t i = attempt_from(s); i < s->log.n; i++) {
+        for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
             const struct event *ev = &s->log.v[i];
             bool its = (int32_t)ev->process == s->plan->launcher;
             if (ev->type == EVENT_LOST)
@@ -322,8 +386,31 @@ struct expected oracle(const struct sim *s)
         }
         bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
         const struct event *end = launcher ? launcher : lost; /* it has ended when it was lost */
-        if (rank && !trusted && (!first || (end && rank->at <= end->at)))
+        const struct event *daemon = lost_daemon(s);
+        if (!rank || trusted || !(end ? rank->at <= end->at : !first))
+            rank = NULL;
+        if (rank && (!daemon || rank->at <= daemon->at))
             return of_event(rank);
+        bool asked = launcher && launcher >= &s->log.v[n];
+        if (daemon && launcher && !trusted && !s->job->debugging && daemon->at <= launcher->at &&
+            (!first || first == launcher) && (!asked || (stop && stop->stop == STOP_STALLED)))
+            return (struct expected){
+                .outcome = OUTCOME_FAILED, .exit_code = 128 + SIGKILL, .process = -1, .rank = -1};
+        const struct event *leaver =
+            !daemon && launcher && !trusted ? blamed_leaver(s, n, launcher) : NULL;
+        if (leaver && !s->job->debugging && (!first || first == launcher))
+            return (struct expected){
+                .outcome = OUTCOME_FAILED,
+                .exit_code = ending_ok(&launcher->end) ? 1 : ending_exit_code(&launcher->end),
+                .process = -1,
+                .rank = (int32_t)leaver->rank};
+        if (launcher && ending_ok(&launcher->end) && !trusted && !s->job->debugging && !first &&
+            oracle_end(s, n, launcher->process) == launcher &&
+            (unfinished(s, launcher) || *launcher->end.left))
+            return (struct expected){.outcome = OUTCOME_FAILED,
+                                     .exit_code = 1,
+                                     .process = s->plan->launcher,
+                                     .rank = -1};
         if (launcher && ending_ok(&launcher->end) && !trusted && !s->job->debugging &&
             ran_nothing(s, launcher))
             first = launcher;
@@ -332,7 +419,8 @@ struct expected oracle(const struct sim *s)
     bool nothing = first && first == launcher && ran_nothing(s, launcher);
     if (v.outcome != 2 && !(nothing && ending_ok(&launcher->end)))
         return by_stop(s, stop);
-    struct expected e = of_event(v.unprepared ? v.unprepared : first);
+    /* a rank that failed after its daemon was lost comes before what failed later */
+    struct expected e = of_event(v.unprepared ? v.unprepared : rank ? rank : first);
     if (nothing && !v.unprepared)
         e.exit_code = 127;
     return e;

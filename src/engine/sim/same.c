@@ -19,6 +19,15 @@ static const char *ending_differs(const struct ending *a, const struct ending *b
     DIFFERS(max_rss);
     DIFFERS(memory_limit);
     DIFFERS(memory_peak);
+    DIFFERS(oom_nearby);
+    DIFFERS(shm_size);
+    DIFFERS(shm_free);
+    DIFFERS(unobserved);
+    DIFFERS(by_itself);
+    if (strcmp(a->left, b->left) != 0)
+        return "left";
+    if (strcmp(a->memory_of, b->memory_of) != 0)
+        return "memory_of";
     if (strcmp(a->init, b->init) != 0)
         return "init";
     return strcmp(a->exec_what, b->exec_what) != 0 ? "exec_what" : NULL;
@@ -58,6 +67,11 @@ static const char *launch_differs(const struct launch *a, const struct launch *b
     DIFFERS(ended);
     DIFFERS(first_failed);
     DIFFERS(last_end);
+    DIFFERS(over);
+    DIFFERS(blame.kind);
+    DIFFERS(blame.at);
+    DIFFERS(blame.rank);
+    DIFFERS(blame.replica);
     for (uint32_t i = 0; i < a->size && !field; i++)
         field = rank_differs(&a->ranks[i], &b->ranks[i]);
     return field;
@@ -70,8 +84,26 @@ static const char *cause_differs(const struct cause *a, const struct cause *b)
     DIFFERS(rank);
     DIFFERS(process);
     DIFFERS(launch);
+    DIFFERS(blame);
     DIFFERS(exit_code);
     return ending_differs(&a->end, &b->end);
+}
+
+static const char *sight_differs(const struct sight *a, const struct sight *b)
+{
+    DIFFERS(lost);
+    DIFFERS(since);
+    return NULL;
+}
+
+static const char *waiting_differs(const struct wait_reason *a, const struct wait_reason *b)
+{
+    if (!a || !b)
+        return a || b ? "waiting" : NULL;
+    DIFFERS(needs);
+    DIFFERS(free);
+    DIFFERS(ahead);
+    return strcmp(a->what, b->what) != 0 ? "what" : NULL;
 }
 
 static const char *scalars_differ(const struct job *a, const struct job *b)
@@ -88,12 +120,14 @@ static const char *scalars_differ(const struct job *a, const struct job *b)
     DIFFERS(n_ended);
     DIFFERS(gated);
     DIFFERS(n_up);
+    DIFFERS(admitted);
     DIFFERS(counted);
     DIFFERS(n_launches);
     DIFFERS(first_failed);
     DIFFERS(stop);
     DIFFERS(stop_replica);
     DIFFERS(cancel_signal);
+    DIFFERS(cancel_asked);
     DIFFERS(cancel_again);
     DIFFERS(lost);
     if (!a->hung != !b->hung || (a->hung && strcmp(a->hung, b->hung) != 0))
@@ -131,6 +165,14 @@ const char *sim_difference(const struct job *live, const struct job *replayed)
         field = proc_differs(&live->procs[i], &replayed->procs[i]);
     for (uint32_t i = 0; live->gated && i < live->plan->n_replicas && !field; i++)
         field = live->gates[i] != replayed->gates[i] ? "gates" : NULL;
+    for (size_t i = 0; i < live->plan->spec->n_roles && !field; i++)
+        field = live->role_killed[i] != replayed->role_killed[i] ? "role_killed" : NULL;
+    for (uint32_t i = 0; i < live->plan->n_replicas && !field; i++)
+        field = sight_differs(&live->sight[i], &replayed->sight[i]);
+    for (uint32_t i = 0; i <= live->plan->n_replicas && !field; i++) {
+        uint32_t replica = i < live->plan->n_replicas ? i : WAITING_JOB;
+        field = waiting_differs(job_waiting(live, replica), job_waiting(replayed, replica));
+    }
     for (uint32_t i = 0; i < live->n_launches && !field; i++)
         field = launch_differs(&live->launches[i], &replayed->launches[i]);
     for (uint32_t i = 0; i < live->n_past && !field; i++)

@@ -1,11 +1,12 @@
 /* story.c - a seed becomes a job and what happens to it.
  *
- * Plans are built by hand and small: a rule that breaks, breaks with three replicas too, and a short
- * schedule can be read. Times are round on purpose, so that things happen at the same moment.
+ * Plans are built by hand and small: a rule that breaks, breaks with three replicas too, and a
+ * short schedule can be read. Times are round on purpose, so that things happen at the same moment.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/sim/inside.h"
 
@@ -13,29 +14,32 @@ static const char *const argv[] = {"./train", NULL};
 static const char *const horovod[] = {"horovodrun", "-np", "4", "./train", NULL};
 static const char *const secrets[] = {SIM_SECRET, "x", NULL};
 /* each gets its own view of a job, and every view is made of every job */
-static const char *const plain_dialects[] = {"openpai-v1", "openpai-v2", "azureml-preview",
-                                             "azureml",    "muster-v1",  "kubeflow-pytorch",
-                                             "kubeflow-tf"},
-                         *const mpi_dialects[] = {
-                             "t9k-mpi",         "kubeflow-mpi-v1alpha1", "kubeflow-mpi-v1alpha2",
-                             "kubeflow-mpi-v1", "kubeflow-mpi-v2beta1",  "muster-v1"};
+static const enum platform_kind plain_platforms[] = {PLATFORM_OPENPAI,    PLATFORM_AZUREML_PREVIEW,
+                                                     PLATFORM_AZUREML,    PLATFORM_MUSTER,
+                                                     PLATFORM_PYTORCHJOB, PLATFORM_TFJOB},
+                                mpi_platforms[] = {PLATFORM_T9K,
+                                                   PLATFORM_MPIJOB_V1ALPHA1,
+                                                   PLATFORM_MPIJOB_V1ALPHA2,
+                                                   PLATFORM_MPIJOB_V1,
+                                                   PLATFORM_MPIJOB_V2BETA1,
+                                                   PLATFORM_MUSTER};
 static const struct init_command inits[] = {{.name = "fetch", .argv = argv}, {.name = "unpack"}};
 static const struct task tasks[] = {{.type = "worker", .count = 1},
                                     {.type = "ps", .count = 1, .serves = true}};
 
 static const char *const workdirs[] = {"/w", "/w", "/w"}; /* MAX_ROLES */
 static const char *const caller_env[] = {"PATH=/bin", NULL}, *const interfaces[] = {"lo", NULL};
-const struct facts sim_facts = {.cpus = 2,
-                                .shim = "/muster-shim",
-                                .isolation = "names",
-                                .run_id = "id",
-                                .run_dir = "/r",
-                                .scratch_dir = "/s",
-                                .caller_dir = "/c",
-                                .caller_env = caller_env,
-                                .user = "u",
-                                .interface = "lo",
-                                .interfaces = interfaces};
+const struct facts sim_facts = {.machine.cpus = 2,
+                                .site.shim = "/muster-shim",
+                                .site.isolation = "names",
+                                .site.run_id = "id",
+                                .site.run_dir = "/r",
+                                .site.scratch_dir = "/s",
+                                .caller.dir = "/c",
+                                .caller.env = caller_env,
+                                .caller.user = "u",
+                                .site.interface = "lo",
+                                .site.interfaces = interfaces};
 
 enum { MAX_ROLES = 3, MAX_REPLICAS = 16, MAX_PROCESSES = 64, MAX_RANKS = 8, MAX_BLOWS = 2 };
 
@@ -47,6 +51,8 @@ struct maker {
     struct role *roles;
     struct replica *replicas;
     struct process *processes;
+    struct sim_mpirun *mpiruns;
+    struct sim_fate *fates;
     uint32_t span, starts; /* how far apart things end and start */
     uint32_t unstarted;    /* of 1000: so many never become their program */
     uint32_t inits;        /* of 1000: so many roles have them, so many of these fail */
@@ -159,7 +165,7 @@ static void make_plan(struct maker *m)
 
     *facts = sim_facts;
     if (rng_chance(&m->rng, 500))
-        facts->program_errno = -ENOENT;
+        facts->machine.program_errno = -ENOENT;
     m->roles = ARENA_ARRAY(m->a, struct role, MAX_ROLES);
     m->replicas = ARENA_ARRAY(m->a, struct replica, MAX_REPLICAS);
     m->processes = ARENA_ARRAY(m->a, struct process, MAX_PROCESSES);
@@ -176,12 +182,14 @@ static void make_plan(struct maker *m)
     m->spec->gang = rng_chance(&m->rng, 500);
     if (rng_chance(&m->rng, 400)) {
         m->spec->framework = FRAMEWORK_MPI;
-        m->spec->dialect = mpi_dialects[rng_below(&m->rng, ARRAY_SIZE(mpi_dialects))];
+        m->spec->platform =
+            platform_of(mpi_platforms[rng_below(&m->rng, ARRAY_SIZE(mpi_platforms))]);
         add_role(m, "launcher", ROLE_LAUNCHER, 1, false);
         add_role(m, "worker", ROLE_HOST, 1 + (int32_t)rng_below(&m->rng, 4), false);
         return;
     }
-    m->spec->dialect = plain_dialects[rng_below(&m->rng, ARRAY_SIZE(plain_dialects))];
+    m->spec->platform =
+        platform_of(plain_platforms[rng_below(&m->rng, ARRAY_SIZE(plain_platforms))]);
     m->ranks = rng_chance(&m->rng, 200);
     for (uint32_t i = 0, n = 1 + rng_below(&m->rng, MAX_ROLES); i < n; i++)
         add_role(m, names[i], ROLE_PLAIN, 1 + (int32_t)rng_below(&m->rng, 4), counted);
@@ -288,7 +296,7 @@ static void make_mpiruns(struct maker *m, struct sim_story *story, uint32_t bad)
                 ranks[r].start_ms = 100;
         }
     }
-    story->mpiruns = v;
+    story->mpiruns = m->mpiruns = v;
     story->n_mpiruns = n;
 }
 
@@ -315,7 +323,7 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
 {
     static const uint32_t bads[] = {0, 100, 400};
     uint32_t bad = bads[rng_below(&m->rng, 3)];
-    struct sim_fate *fates = ARENA_ARRAY(m->a, struct sim_fate, m->plan->n_processes);
+    struct sim_fate *fates = m->fates = ARENA_ARRAY(m->a, struct sim_fate, m->plan->n_processes);
     int64_t *open_ms = ARENA_ARRAY(m->a, int64_t, m->plan->n_replicas);
     struct sim_blow *blows = ARENA_ARRAY(m->a, struct sim_blow, MAX_BLOWS);
 
@@ -354,6 +362,7 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
         blows[i] = (struct sim_blow){.at_ms = 500 * (int64_t)rng_below(&m->rng, 40),
                                      .replica = rng_below(&m->rng, m->plan->n_replicas),
                                      .once = rng_chance(&m->rng, 500),
+                                     .daemon = rng_chance(&m->rng, 400),
                                      .end = some_ending(m, false)};
     if (m->spec->retry.max < 0) /* the same over and over: a few minutes show it */
         story->end_ms = 300000;
@@ -373,6 +382,23 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
         story->lost_ms = story->pause_ms + 100 * (int64_t)rng_below(&m->rng, 10);
     if (rng_chance(&m->rng, 50))
         story->hang_ms = 100 * (int64_t)rng_below(&m->rng, 200);
+}
+
+/* What only clusters have. Of a chance of its own, so that a seed keeps the story it had. */
+static void add_cluster(struct maker *m, uint64_t seed, struct sim_case *ret)
+{
+    struct rng rng = {seed ^ UINT64_C(0x636c7573746572)};
+    struct sim_absence *v = ARENA_ARRAY(m->a, struct sim_absence, MAX_BLOWS);
+
+    ret->rules.queued = rng_chance(&rng, 100);
+    ret->story.admit_ms = 100 * (int64_t)rng_below(&rng, 100);
+    ret->story.waits = rng_chance(&rng, 200) ? 500 : 0;
+    ret->story.n_absences = rng_chance(&rng, 200) ? 1 + rng_below(&rng, MAX_BLOWS) : 0;
+    ret->story.absences = v;
+    for (uint32_t i = 0; i < ret->story.n_absences; i++)
+        v[i] = (struct sim_absence){.at_ms = 100 * (int64_t)rng_below(&rng, 100),
+                                    .for_ms = 100 * (int64_t)rng_below(&rng, 200),
+                                    .replica = rng_below(&rng, m->plan->n_replicas)};
 }
 
 void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
@@ -396,4 +422,20 @@ void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)
         .hold = rng_chance(&m.rng, 150),
     };
     make_story(&m, ret->rules.hold, &ret->story);
+    /* Last, so that a seed keeps the story it had. */
+    for (size_t k = 0; k < m.spec->n_roles && rng_chance(&m.rng, 400); k++)
+        m.roles[k].grace_s = (int32_t)rng_below(&m.rng, 5);
+    ret->rules.grace_fixed = rng_chance(&m.rng, 200);
+    for (uint32_t k = 0; k < ret->story.n_mpiruns; k++)
+        m.mpiruns[k].strict = rng_chance(&m.rng, 300);
+    if (m.plan->launcher < 0 && rng_chance(&m.rng, 300))
+        m.spec->framework = FRAMEWORK_PYTORCH;
+    add_cluster(&m, seed, ret);
+    ret->story.cancel_asked = ret->story.cancel_signal == SIGTERM && rng_chance(&m.rng, 500);
+    for (uint32_t k = 0; k < ret->story.n_mpiruns; k++)
+        m.mpiruns[k].seen = rng_chance(&m.rng, 500);
+    if (m.plan->launcher >= 0 && rng_chance(&m.rng, 100))
+        memcpy(m.fates[m.plan->launcher].end.left, "mpirun", sizeof("mpirun"));
+    for (uint32_t i = 0; i < m.plan->n_processes; i++)
+        m.fates[i].end.by_itself = m.fates[i].end.code > 0 && rng_chance(&m.rng, 500);
 }

@@ -1,7 +1,7 @@
 /* tell.c - what the core hears of the world: late, twice, out of order, or not at all.
  *
- * What is lost is told again when everything is (sim_tell_all), as an engine does that looks at what is
- * there after it has lost sight of it.
+ * What is lost is told again when everything is (sim_tell_all), as an engine does that looks at
+ * what is there after it has lost sight of it.
  */
 #include "engine/sim/inside.h"
 
@@ -20,8 +20,28 @@ uint32_t sim_rank_replica(const struct sim *s, uint32_t rank)
     return 0;
 }
 
+/* Of a replica that is out of sight nothing is heard. */
+static bool is_out_of_sight(const struct sim *s, const struct observation *o)
+{
+    switch (o->kind) {
+    case OBS_STARTED:
+    case OBS_SPAWN_FAILED:
+    case OBS_EXITED:
+        return s->out_of_sight[s->plan->processes[o->process].replica];
+    case OBS_OPENED:
+    case OBS_WAITING:
+    case OBS_RANK_STARTED:
+    case OBS_RANK_EXITED:
+        return o->replica < s->plan->n_replicas && s->out_of_sight[o->replica];
+    default:
+        return false;
+    }
+}
+
 static void deliver(struct sim *s, int64_t in_ms, const struct observation *o)
 {
+    if (is_out_of_sight(s, o))
+        return;
     sim_push(s, in_ms, (struct item){.kind = ITEM_DELIVER, .o = *o});
 }
 
@@ -96,6 +116,21 @@ void sim_tell_rank(struct sim *s, uint32_t launch, uint32_t rank, bool ended)
     sim_tell(s, &o);
 }
 
+static struct observation of_mpirun(const struct sim *s, uint32_t launch)
+{
+    return (struct observation){.kind = OBS_MPIRUN_ENDED,
+                                .at = s->mpiruns[launch].ended,
+                                .attempt = s->attempt,
+                                .launch = launch + 1};
+}
+
+void sim_tell_mpirun(struct sim *s, uint32_t launch)
+{
+    struct observation o = of_mpirun(s, launch);
+
+    sim_tell(s, &o);
+}
+
 void sim_tell_all(struct sim *s)
 {
     struct observation o = {.kind = OBS_LOST, .at = s->now};
@@ -119,6 +154,9 @@ void sim_tell_all(struct sim *s)
         }
     }
     for (uint32_t l = 0; l < s->n_mpiruns; l++)
+        if (s->mpiruns[l].blame.launch)
+            deliver(s, 0, &s->mpiruns[l].blame);
+    for (uint32_t l = 0; l < s->n_mpiruns; l++)
         for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++)
             for (int ended = 0; ended < 2; ended++) {
                 const struct thing *t = &s->mpiruns[l].ranks[r];
@@ -126,4 +164,9 @@ void sim_tell_all(struct sim *s)
                 if (ended ? t->being == BEING_DEAD : t->started != 0)
                     deliver(s, 0, &o);
             }
+    for (uint32_t l = 0; l < s->n_mpiruns; l++) {
+        o = of_mpirun(s, l);
+        if (o.at)
+            deliver(s, 0, &o);
+    }
 }

@@ -1,8 +1,8 @@
 /* world.c - what really happens: the engine of the simulation.
  *
  * Everything here is true; what the core hears of it may come late, twice, out of order or not at
- * all (tell.c). Calls of the core may be repeated, as engine.h demands: starting what was started does
- * nothing.
+ * all (tell.c). Calls of the core may be repeated, as engine.h demands: starting what was started
+ * does nothing.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +17,12 @@ enum { MPIRUN_MS = 100, AGAIN_MS = 50, MPIRUN_KILLS_MS = 5000, OPENING_MS = 1 };
 bool sim_waits(const struct sim *s, uint32_t process)
 {
     return job_waits(s->job, process);
+}
+
+/* The same of one that was started, whatever the core makes of it. */
+static bool waits(const struct sim *s, uint32_t process)
+{
+    return process_waits(&s->plan->processes[process], s->procs[process].start);
 }
 
 static bool lives(const struct thing *t)
@@ -125,18 +131,29 @@ static void doom_process(struct sim *s, uint32_t id, int64_t in_ms, struct endin
                      .kind = ITEM_DIE, .id = id, .instance = s->procs[id].instances, .end = end});
 }
 
+static bool any_lives(const struct mpirun *m)
+{
+    for (uint32_t r = 0; r < m->as->size; r++)
+        if (lives(&m->ranks[r]))
+            return true;
+    return false;
+}
+
 /* mpirun has seen its last rank end: the launcher's script goes on. */
 static void mpirun_over(struct sim *s, uint32_t l)
 {
     const struct sim_mpirun *as = s->mpiruns[l].as;
     struct mpirun *m = &s->mpiruns[l];
 
-    for (uint32_t r = 0; r < as->size; r++)
-        if (lives(&m->ranks[r]))
-            return;
+    if (any_lives(m))
+        return;
     m->over = s->now;
     if (!launcher_lives(s) || (m->failed && as->recovers))
         return;
+    if (as->seen) {
+        m->ended = s->now;
+        sim_tell_mpirun(s, l);
+    }
     if (l + 1 < s->n_mpiruns)
         return; /* of a launcher before this one */
     if (s->step < s->story->n_mpiruns) {
@@ -159,6 +176,7 @@ static void rank_dies(struct sim *s, uint32_t l, uint32_t r, const struct ending
     t->being = BEING_DEAD;
     t->end = *end;
     t->end.at = s->now;
+    t->end.told = t->told;
     sim_tell_rank(s, l, r, true);
     if (!ending_ok(end) && launcher_lives(s) && !t->told_to_end) {
         if (m->restarts < as->restarts && !m->again[r]) {
@@ -172,15 +190,24 @@ static void rank_dies(struct sim *s, uint32_t l, uint32_t r, const struct ending
         if (!as->recovers)
             sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN_STOPS, .id = l});
     }
+    if (ending_ok(end) && as->strict && !as->recovers && !m->failed && launcher_lives(s) &&
+        !t->told_to_end && any_lives(m)) {
+        m->code = 1;
+        m->failed = true;
+        sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN_STOPS, .id = l});
+    }
     mpirun_over(s, l);
 }
 
-static void end_ranks(struct sim *s, int sig)
+/* role: of its replicas only; NULL: all. */
+static void end_ranks(struct sim *s, int sig, const struct role *role)
 {
     for (uint32_t l = 0; l < s->n_mpiruns; l++)
         for (uint32_t r = 0; r < s->mpiruns[l].as->size; r++) {
             struct thing *t = &s->mpiruns[l].ranks[r];
             const struct sim_fate *f = &s->mpiruns[l].as->ranks[r];
+            if (role && s->plan->replicas[sim_rank_replica(s, r)].role != role)
+                continue;
             if (t->being == BEING_STARTING && sig == SIGKILL)
                 t->being = t->started ? BEING_DEAD : BEING_NOT;
             if (!lives(t))
@@ -200,6 +227,7 @@ static void mpirun_stops(struct sim *s, uint32_t l)
         if (t->being == BEING_STARTING)
             t->being = BEING_NOT;
         t->told_to_end = true;
+        t->told = t->told ? t->told : s->now;
         doom_rank(s, l, r, s->mpiruns[l].as->ranks[r].term_ms, by_signal(SIGTERM));
         doom_rank(s, l, r, MPIRUN_KILLS_MS, by_signal(SIGKILL));
     }
@@ -235,7 +263,7 @@ static void process_up(struct sim *s, uint32_t id, uint32_t instance)
     t->being = BEING_LIVE;
     t->started = s->now;
     sim_tell_process(s, id, false);
-    if (s->job->debugging && sim_waits(s, id))
+    if (t->start.debug && waits(s, id))
         return; /* it only waits */
     if ((int32_t)id == s->plan->launcher && s->story->n_mpiruns > 0)
         sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN});
@@ -256,13 +284,49 @@ static void process_dies(struct sim *s, uint32_t id, const struct ending *end)
     t->end.at = s->now;
     sim_tell_process(s, id, true);
     if ((int32_t)id == s->plan->launcher)
-        end_ranks(s, SIGKILL); /* their daemons notice */
+        end_ranks(s, SIGKILL, NULL); /* their daemons notice */
+}
+
+/* The daemon of the last mpirun on this replica is killed: its ranks exit, mpirun gives up the
+ * others. */
+static bool lose_daemon(struct sim *s, uint32_t replica)
+{
+    uint32_t l = s->n_mpiruns - 1, n = 0, size = s->n_mpiruns ? s->mpiruns[l].as->size : 0;
+    struct ending noticed = {
+        .known = true, .code = 195, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+
+    for (uint32_t r = 0; r < size; r++)
+        n += s->mpiruns[l].ranks[r].being == BEING_LIVE && sim_rank_replica(s, r) == replica &&
+             !s->mpiruns[l].ranks[r].told_to_end;
+    if (n == 0 || !launcher_lives(s) || s->mpiruns[l].blame.launch)
+        return false;
+    struct mpirun *m = &s->mpiruns[l];
+    m->blame = (struct observation){.kind = OBS_BLAMED,
+                                    .at = s->now,
+                                    .attempt = s->attempt,
+                                    .launch = l + 1,
+                                    .replica = replica,
+                                    .blame = BLAME_DAEMON,
+                                    .end = by_signal(SIGKILL)};
+    m->code = m->failed ? m->code : 1;
+    m->failed = true;
+    sim_tell(s, &m->blame);
+    sim_push(s, MPIRUN_MS, (struct item){.kind = ITEM_MPIRUN_STOPS, .id = l});
+    for (uint32_t r = 0; r < size; r++)
+        if (s->mpiruns[l].ranks[r].being == BEING_LIVE && sim_rank_replica(s, r) == replica) {
+            s->mpiruns[l].ranks[r].told_to_end = true;
+            rank_dies(s, l, r, &noticed);
+        }
+    return true;
 }
 
 static void blow(struct sim *s, const struct sim_blow *b)
 {
     const struct replica *rp = &s->plan->replicas[b->replica];
-    bool hit = false;
+    bool hit = b->daemon && rp->role->kind == ROLE_HOST && lose_daemon(s, b->replica);
+
+    if (hit)
+        return;
 
     for (uint32_t l = 0; l < s->n_mpiruns; l++)
         for (uint32_t r = 0; r < s->mpiruns[l].as->size && !(hit && b->once); r++)
@@ -299,12 +363,37 @@ static void lose(struct sim *s)
 static void output(struct sim *s)
 {
     for (uint32_t i = 0; i < s->plan->n_processes; i++)
-        if (s->procs[i].being == BEING_LIVE && !sim_waits(s, i)) {
-            if (!s->down)
-                job_activity(s->job, s->now);
+        if (s->procs[i].being == BEING_LIVE && !waits(s, i)) {
+            sim_wrote(s);
             sim_push(s, s->story->output_ms, (struct item){.kind = ITEM_OUTPUT});
             return;
         }
+}
+
+static void hide(struct sim *s, uint32_t absence)
+{
+    const struct sim_absence *a = &s->story->absences[absence];
+
+    if (s->out_of_sight[a->replica])
+        return;
+    sim_fault(s, "replica %u is out of sight", a->replica);
+    s->out_of_sight[a->replica] = true;
+    sim_tell(s,
+             &(struct observation){
+                 .kind = OBS_UNKNOWN, .at = s->now, .attempt = s->attempt, .replica = a->replica});
+    sim_push(s, a->for_ms, (struct item){.kind = ITEM_SHOW, .id = a->replica});
+}
+
+/* Some say why they are not there yet. */
+static void tell_waiting(struct sim *s, uint32_t replica)
+{
+    if (rng_chance(&s->rng, s->story->waits))
+        sim_tell(s, &(struct observation){.kind = OBS_WAITING,
+                                          .at = s->now,
+                                          .attempt = s->attempt,
+                                          .replica = replica,
+                                          .text = "the image is pulled",
+                                          .free = -1});
 }
 
 void world_happens(struct sim *s, const struct item *item)
@@ -352,6 +441,14 @@ void world_happens(struct sim *s, const struct item *item)
     case ITEM_OUTPUT:
         output(s);
         break;
+    case ITEM_HIDE:
+        hide(s, item->id);
+        break;
+    case ITEM_SHOW:
+        s->out_of_sight[item->id] = false;
+        if (!s->down)
+            sim_tell_all(s);
+        break;
     default:
         break;
     }
@@ -360,11 +457,12 @@ void world_happens(struct sim *s, const struct item *item)
 bool world_waits_for_nothing(const struct sim *s)
 {
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
-        ns_t over = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0
-                        ? s->mpiruns[s->n_mpiruns - 1].over
-                        : 0;
-        bool hangs = over && s->now > over + s->rules->grace_ms * NS_PER_MS;
-        if (!sim_waits(s, i) && lives(&s->procs[i]) && !hangs)
+        const struct mpirun *m = (int32_t)i == s->plan->launcher && s->n_mpiruns > 0
+                                     ? &s->mpiruns[s->n_mpiruns - 1]
+                                     : NULL;
+        ns_t over = m && !m->ended ? m->over : 0;
+        bool hangs = over && s->now > over + sim_grace(s, i);
+        if (lives(&s->procs[i]) && !waits(s, i) && !hangs)
             return false;
     }
     return true;
@@ -382,14 +480,13 @@ static void enter(struct sim *s, uint32_t attempt)
     s->attempt = attempt;
 }
 
-static void world_open(struct engine *en, uint32_t replica, uint32_t attempt)
+static void open_replica(struct sim *s, uint32_t replica, uint32_t attempt)
 {
-    struct sim *s = (struct sim *)en;
-
     enter(s, attempt);
     if (s->replicas[replica] != BEING_NOT || s->lost)
         return;
     s->replicas[replica] = BEING_STARTING;
+    tell_waiting(s, replica);
     if (s->story->open_ms[replica] >= 0)
         sim_push(s, s->story->open_ms[replica] + OPENING_MS,
                  (struct item){.kind = ITEM_OPENED, .id = replica});
@@ -404,53 +501,52 @@ static bool was_paused(const struct sim *s)
     return paused;
 }
 
-static void world_start(struct engine *en, uint32_t process, struct start start)
+static void start_process(struct sim *s, uint32_t process, struct start start)
 {
-    struct sim *s = (struct sim *)en;
     struct thing *t = &s->procs[process];
 
     enter(s, start.attempt);
-    if (start.resumed != was_paused(s))
+    if (!s->live && start.resumed != was_paused(s))
         sim_break(s, "process %u is started as if it had %sbeen paused", process,
                   start.resumed ? "" : "not ");
     if (t->instances >= start.instance || s->lost)
         return;
     if (lives(t))
         sim_break(s, "process %u has two live instances", process);
-    *t = (struct thing){.being = BEING_STARTING, .instances = start.instance};
+    *t = (struct thing){.being = BEING_STARTING, .instances = start.instance, .start = start};
     if ((int32_t)process == s->plan->launcher)
         s->step = 0;
+    tell_waiting(s, s->plan->processes[process].replica);
     if (s->story->processes[process].start_ms >= 0)
         sim_push(s, s->story->processes[process].start_ms,
                  (struct item){.kind = ITEM_UP, .id = process, .instance = start.instance});
 }
 
-static void world_signal(struct engine *en, int sig)
+static void signal_all(struct sim *s, int sig)
 {
-    struct sim *s = (struct sim *)en;
-
     for (uint32_t i = 0; i < s->plan->n_processes; i++) {
         struct thing *t = &s->procs[i];
-        if (!lives(t) || sim_waits(s, i) || t->told_to_end)
+        if (!lives(t) || waits(s, i) || t->told_to_end)
             continue;
         t->told_to_end = true;
         if (t->being == BEING_LIVE)
             doom_process(s, i, s->story->processes[i].term_ms, by_signal(sig));
     }
-    end_ranks(s, sig);
+    end_ranks(s, sig, NULL);
 }
 
-static void world_kill(struct engine *en)
+static void kill_all_of(struct sim *s, const struct role *role)
 {
-    struct sim *s = (struct sim *)en;
-
     for (uint32_t i = 0; i < s->plan->n_replicas; i++)
-        if (s->replicas[i] == BEING_STARTING)
+        if (s->replicas[i] == BEING_STARTING && (!role || s->plan->replicas[i].role == role))
             s->replicas[i] = BEING_DEAD;
     for (uint32_t i = 0; i < s->plan->n_processes; i++)
-        if (lives(&s->procs[i]))
+        if (lives(&s->procs[i]) &&
+            (!role || s->plan->replicas[s->plan->processes[i].replica].role == role)) {
+            s->procs[i].kill_asked = true;
             doom_process(s, i, s->story->processes[i].kill_ms, by_signal(SIGKILL));
-    end_ranks(s, SIGKILL);
+        }
+    end_ranks(s, SIGKILL, role);
 }
 
 static void forget_mpiruns(struct sim *s)
@@ -462,21 +558,21 @@ static void forget_mpiruns(struct sim *s)
     s->step = 0;
 }
 
-static void clear(struct engine *en)
+static void clear(struct sim *s)
 {
-    struct sim *s = (struct sim *)en;
-
     memset(s->procs, 0, s->plan->n_processes * sizeof(*s->procs));
     memset(s->replicas, 0, s->plan->n_replicas * sizeof(*s->replicas));
     forget_mpiruns(s);
+    s->held = false;
     s->epoch++;
 }
 
 /* What there is stays. Whoever looks into it calls mpirun by hand. */
-static void world_hold(struct engine *en)
+static void hold(struct sim *s)
 {
-    struct sim *s = (struct sim *)en;
-
+    s->held = true;
+    if (s->live)
+        return;
     sim_tell(s, &(struct observation){.kind = OBS_RANK_STARTED,
                                       .at = s->now,
                                       .attempt = s->attempt,
@@ -484,27 +580,108 @@ static void world_hold(struct engine *en)
                                       .size = 1});
 }
 
-static void world_end(struct engine *en)
-{
-    struct sim *s = (struct sim *)en;
-
-    s->released = true;
-}
-
 static void world_free(struct engine *en)
 {
     world_release((struct sim *)en);
 }
 
-static const struct engine_ops world_ops = {
-    .name = "sim",
-    .open = world_open,
-    .start = world_start,
-    .signal = world_signal,
-    .kill = world_kill,
-    .hold = world_hold,
-    .clear = clear,
-    .release = world_end,
+/* --- what the turn calls ---------------------------------------------------------------------- */
+
+static void act_open(struct engine *en, uint32_t replica, uint32_t attempt)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        open_replica(s, replica, attempt);
+        sim_acted(s);
+    }
+}
+
+static void act_start(struct engine *en, uint32_t process, struct start start)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        start_process(s, process, start);
+        sim_acted(s);
+    }
+}
+
+static void act_signal(struct engine *en, int sig)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        signal_all(s, sig);
+        sim_acted(s);
+    }
+}
+
+static void act_kill(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        kill_all_of(s, NULL);
+        sim_acted(s);
+    }
+}
+
+static void act_kill_role(struct engine *en, uint32_t role)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        kill_all_of(s, &s->plan->spec->roles[role]);
+        sim_acted(s);
+    }
+}
+
+static void act_hold(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        hold(s);
+        sim_acted(s);
+    }
+}
+
+static void act_clear(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        clear(s);
+        sim_acted(s);
+    }
+}
+
+static void act_release(struct engine *en)
+{
+    struct sim *s = (struct sim *)en;
+
+    if (sim_acts(s)) {
+        s->released = true;
+        sim_acted(s);
+    }
+}
+
+static void act_commit(struct engine *en)
+{
+    ((struct sim *)en)->collected = false;
+}
+
+const struct engine_ops world_ops = {
+    .open = act_open,
+    .start = act_start,
+    .signal = act_signal,
+    .kill = act_kill,
+    .kill_role = act_kill_role,
+    .hold = act_hold,
+    .clear = act_clear,
+    .release = act_release,
+    .commit = act_commit,
     .free = world_free,
 };
 
@@ -515,6 +692,9 @@ void world_init(struct sim *s)
     s->engine.ops = &world_ops;
     s->procs = xcalloc(s->plan->n_processes, sizeof(*s->procs));
     s->replicas = xcalloc(s->plan->n_replicas, sizeof(*s->replicas));
+    s->out_of_sight = xcalloc(s->plan->n_replicas, sizeof(*s->out_of_sight));
+    for (uint32_t i = 0; i < story->n_absences; i++)
+        sim_push(s, story->absences[i].at_ms, (struct item){.kind = ITEM_HIDE, .id = i});
     for (uint32_t i = 0; i < story->n_blows; i++)
         sim_push(s, story->blows[i].at_ms, (struct item){.kind = ITEM_BLOW, .id = i});
     if (story->lost_ms >= 0)
@@ -529,5 +709,6 @@ void world_release(struct sim *s)
 {
     forget_mpiruns(s);
     free(s->replicas);
+    free(s->out_of_sight);
     free(s->procs);
 }

@@ -12,53 +12,55 @@ static const struct {
 } rows[] = {
     /* roles without counts: the first failure ends the job, success is when all have ended */
     {"default: all succeed", "worker 2 0 0", "worker-0=0@2 worker-1=0@3", "succeeded", 0, "-", "-",
-     "", "every process ended with 0"},
+     "", "every process exited with status 0"},
     {"default: one failure ends it", "worker 3 0 0", "worker-1=3@2", "failed", 3, "worker-1",
-     "worker-1", "worker-0 worker-2 ", "failed: worker-1 exited with code 3"},
+     "worker-1", "worker-0 worker-2 ", "failed: worker-1 exited with status 3"},
     {"default: one process of a replica is enough", "worker 2 0 0 2", "worker-1.1=3@2", "failed", 3,
-     "worker-1", "worker-1", "worker-0 ", "worker-1 exited with code 3"},
+     "worker-1", "worker-1", "worker-0 ", "worker-1 exited with status 3"},
     {"default: one success ends nothing", "worker 2 0 0", "worker-0=0@2", "-", 0, "-", "-", "", ""},
 
     /* seed-rules 3.7 */
     {"3.7: master ends with 0, the sleeping worker is stopped", "master 1 1 1, worker 1 1 1",
      "master-0=0@2", "succeeded", 0, "-", "master-0", "worker-0 ",
-     "succeeded by its rule: master-0 ended with 0"},
+     "succeeded by its completion policy: master-0 exited with status 0"},
     {"3.7: master fails", "master 1 1 1, worker 1 1 1", "master-0=2@2", "failed", 2, "master-0",
-     "master-0", "worker-0 ", "failed: master-0 exited with code 2"},
+     "master-0", "worker-0 ", "failed: master-0 exited with status 2"},
     {"3.7: the worker fails first", "master 1 1 1, worker 1 1 1", "worker-0=s9@2", "failed", 137,
-     "worker-0", "worker-0", "master-0 ", "worker-0 was ended by SIGKILL"},
+     "worker-0", "worker-0", "master-0 ", "worker-0 was killed by SIGKILL"},
 
     /* seed-rules 0.32 */
     {"0.32: TensorflowJob: ps stopped when all workers ended", "worker 2 1 2, ps 1 1 -1",
      "worker-1=0@2 worker-0=0@3", "succeeded", 0, "-", "worker-0", "ps-0 ",
-     "succeeded by its rule: all 2 worker replicas ended with 0"},
+     "succeeded by its completion policy: all 2 worker replicas exited with status 0"},
     {"0.32: TensorflowJob: one worker is not all", "worker 2 1 2, ps 1 1 -1", "worker-1=0@2", "-",
      0, "-", "-", "", ""},
     {"0.32: TensorflowJob: a parameter server that ends with 0 ends nothing",
      "worker 2 1 2, ps 1 1 -1", "ps-0=0@2", "-", 0, "-", "-", "", ""},
     {"0.32: TensorflowJob: a parameter server fails", "worker 2 1 2, ps 1 1 -1", "ps-0=4@2",
-     "failed", 4, "ps-0", "ps-0", "worker-0 worker-1 ", "ps-0 exited with code 4"},
+     "failed", 4, "ps-0", "ps-0", "worker-0 worker-1 ", "ps-0 exited with status 4"},
 
     /* seed-rules 1.6: OpenPAI's order */
     {"1.6: the second failure ends it, the first is the cause", "worker 4 2 -1",
      "worker-2=3@2 worker-1=5@3", "failed", 3, "worker-2", "worker-1", "worker-0 worker-3 ",
-     "worker-2 exited with code 3 after 1.0 s; its rule ended the job when worker-1 failed"},
+     "worker-2 exited with status 3 after 1.0 s; the completion policy ended the job when worker-1 "
+     "failed"},
     {"1.6: one of two tolerated failures", "worker 3 2 -1",
      "worker-1=3@2 worker-0=0@3 worker-2=0@4", "succeeded", 0, "-", "-", "",
-     "succeeded by its rule although worker-1 exited with code 3"},
+     "succeeded by its completion policy although worker-1 exited with status 3"},
     {"1.6: a tolerated failure, then enough successes", "worker 4 2 2",
      "worker-0=1@2 worker-1=0@3 worker-2=0@4", "succeeded", 0, "-", "worker-2", "worker-3 ",
-     "succeeded by its rule although worker-0 exited with code 1"},
+     "succeeded by its completion policy although worker-0 exited with status 1"},
     {"1.6: nothing triggers, all failed: succeeded all the same", "worker 3 -1 -1",
      "worker-0=1@2 worker-1=s11@3 worker-2=3@4", "succeeded", 0, "-", "-", "",
-     "succeeded by its rule although 3 of 3 replicas failed, first worker-0 exited with code 1"},
+     "succeeded by its completion policy although 3 of 3 replicas failed, first worker-0 exited "
+     "with status 1"},
     {"1.6: minSucceeded -1 and all end with 0", "worker 2 1 -1", "worker-0=0@2 worker-1=0@3",
-     "succeeded", 0, "-", "-", "", "every process ended with 0"},
+     "succeeded", 0, "-", "-", "", "every process exited with status 0"},
     {"1.6: the earliest count wins, though it is told later", "master 1 1 1, worker 1 1 1",
      "worker-0=3@5+master-0=0@4", "succeeded", 0, "-", "master-0", "",
-     "succeeded by its rule although worker-0 exited with code 3"},
+     "succeeded by its completion policy although worker-0 exited with status 3"},
     {"1.6: and the other way round", "master 1 1 1, worker 1 1 1", "master-0=0@5+worker-0=3@4",
-     "failed", 3, "worker-0", "worker-0", "", "failed: worker-0 exited with code 3"},
+     "failed", 3, "worker-0", "worker-0", "", "failed: worker-0 exited with status 3"},
     {"1.6: failed before succeeded at the same time", "master 1 1 1, worker 1 1 1",
      "master-0=0@5+worker-0=3@5", "failed", 3, "worker-0", "worker-0", "", "failed: worker-0"},
     {"1.6: the count is full at its wanted-th ending, whatever came after", "worker 4 2 1",
@@ -66,35 +68,36 @@ static const struct {
      "when worker-2 failed"},
     {"1.6: the cause is the first failure in time, not in arrival", "worker 3 2 -1",
      "worker-1=5@4+worker-0=3@3", "failed", 3, "worker-0", "worker-1", "worker-2 ",
-     "worker-0 exited with code 3"},
+     "worker-0 exited with status 3"},
     {"1.6: default of the dialect: the first role that succeeds as a whole",
      "ps 1 1 1, worker 2 1 2", "worker-0=0@2 worker-1=0@3", "succeeded", 0, "-", "worker-1",
-     "ps-0 ", "succeeded by its rule"},
+     "ps-0 ", "succeeded by its completion policy"},
     {"1.6: more wanted than there are never triggers", "worker 2 5 5", "worker-0=1@2 worker-1=0@3",
-     "succeeded", 0, "-", "-", "", "although worker-0 exited with code 1"},
+     "succeeded", 0, "-", "-", "", "although worker-0 exited with status 1"},
 
     /* openpai.md 4.2: the recipes of its manual */
     {"4.2 recipe: master-dominated: success", "master 1 1 1, worker 3 -1 -1",
      "worker-0=1@2 worker-1=0@3 master-0=0@4", "succeeded", 0, "-", "master-0", "worker-2 ",
-     "succeeded by its rule although worker-0 exited with code 1"},
+     "succeeded by its completion policy although worker-0 exited with status 1"},
     {"4.2 recipe: master-dominated: all workers end", "master 1 1 1, worker 2 -1 -1",
      "worker-0=0@2 worker-1=0@3", "-", 0, "-", "-", "", ""},
     {"4.2 recipe: master-dominated: failure", "master 1 1 1, worker 2 -1 -1",
      "worker-0=0@2 master-0=3@3", "failed", 3, "master-0", "master-0", "worker-1 ",
-     "failed: master-0 exited with code 3"},
+     "failed: master-0 exited with status 3"},
     {"4.2 recipe: TensorFlow with ps: all workers", "ps 2 1 -1, worker 2 1 2",
      "worker-1=0@2 worker-0=0@3", "succeeded", 0, "-", "worker-0", "ps-0 ps-1 ",
-     "succeeded by its rule: all 2 worker replicas ended with 0"},
+     "succeeded by its completion policy: all 2 worker replicas exited with status 0"},
     {"4.2 recipe: TensorFlow with ps: one worker fails", "ps 2 1 -1, worker 2 1 2",
      "worker-1=0@2 worker-0=3@3", "failed", 3, "worker-0", "worker-0", "ps-0 ps-1 ",
-     "failed: worker-0 exited with code 3"},
+     "failed: worker-0 exited with status 3"},
     {"4.2 recipe: TensorFlow with ps: a ps fails", "ps 2 1 -1, worker 2 1 2", "ps-1=3@2", "failed",
-     3, "ps-1", "ps-1", "ps-0 worker-0 worker-1 ", "failed: ps-1 exited with code 3"},
+     3, "ps-1", "ps-1", "ps-0 worker-0 worker-1 ", "failed: ps-1 exited with status 3"},
     {"4.2 recipe: elastic: one success is enough", "worker 4 4 1",
      "worker-0=1@2 worker-1=1@3 worker-2=0@4", "succeeded", 0, "-", "worker-2", "worker-3 ",
-     "succeeded by its rule although 2 of 4 replicas failed, first worker-0"},
+     "succeeded by its completion policy although 2 of 4 replicas failed, first worker-0"},
     {"4.2 recipe: elastic: all fail", "worker 3 3 1", "worker-1=2@2 worker-0=1@3 worker-2=3@4",
-     "failed", 2, "worker-1", "worker-2", "", "its rule ended the job when worker-2 failed"},
+     "failed", 2, "worker-1", "worker-2", "",
+     "the completion policy ended the job when worker-2 failed"},
     {"4.2 recipe: map-reduce: as many failures as it bears", "mapper 10 3 -1",
      "mapper-0=1@2 mapper-1=1@3 mapper-2=0@4 mapper-3=0@4 mapper-4=0@4 mapper-5=0@4 mapper-6=0@4 "
      "mapper-7=0@4 mapper-8=0@4 mapper-9=0@4",
@@ -107,10 +110,10 @@ static const struct {
      "-", "", ""},
     {"a replica has failed if one of its processes has", "worker 2 1 -1 2",
      "worker-0.0=3@2 worker-0.1=0@3", "failed", 3, "worker-0", "worker-0", "worker-1 ",
-     "worker-0 exited with code 3"},
+     "worker-0 exited with status 3"},
     {"a replica has succeeded if all of its processes have", "worker 2 1 1 2",
      "worker-0.0=0@2 worker-0.1=0@3", "succeeded", 0, "-", "worker-0", "worker-1 ",
-     "succeeded by its rule: worker-0 ended with 0"},
+     "succeeded by its completion policy: worker-0 exited with status 0"},
 
     /* what no rule tolerates */
     {"a replica that cannot be prepared", "worker 2 -1 -1", "worker-1=!@2", "failed", 125,
@@ -122,7 +125,7 @@ static const struct {
      130, "-", "-", "worker-0 ", "cancelled by SIGINT"},
     {"a count that was full before the cancel", "master 1 1 1, worker 1 1 1",
      "master-0=0@2+cancel@3", "succeeded", 0, "-", "master-0", "worker-0 ",
-     "succeeded by its rule"},
+     "succeeded by its completion policy"},
     {"lost after a tolerated failure", "worker 2 -1 -1", "worker-1=3@2 lost@3", "failed", 125, "-",
      "-", "worker-0 ", "muster-shim"},
     {"a role without counts beside one with", "master 1 0 0, worker 2 -1 -1",
@@ -140,7 +143,7 @@ static void check_row(size_t i)
     struct stage st;
     auto_strbuf struct strbuf stopped = STRBUF_INIT, sentence = STRBUF_INIT;
 
-    stage_cast(&st, rows[i].cast, "openpai-v2");
+    stage_cast(&st, rows[i].cast, PLATFORM_OPENPAI);
     stage_begin(&st);
     stage_play(&st, rows[i].play);
     const struct job *job = st.job;
@@ -169,7 +172,7 @@ static void test_grace(void)
 {
     struct stage st;
 
-    stage_cast(&st, "master 1 1 1, worker 1 1 1", "openpai-v2");
+    stage_cast(&st, "master 1 1 1, worker 1 1 1", PLATFORM_OPENPAI);
     stage_begin(&st);
     struct observation o = stage_word(&st, "master-0=0@2");
     (void)stage_report(&st, &o);
@@ -192,7 +195,7 @@ static void test_left_alone(void)
 {
     struct stage st;
 
-    stage_cast(&st, "master 1 0 1, worker 2 0 0, ps 1 0 0", "kubeflow-pytorch");
+    stage_cast(&st, "master 1 0 1, worker 2 0 0, ps 1 0 0", PLATFORM_PYTORCHJOB);
     st.roles[1].ends_alone = true;
     st.roles[1].restart = RESTART_ON_FAILURE;
     st.roles[1].restart_limit = 3;
@@ -217,7 +220,7 @@ static void test_left_alone(void)
     is_int(job_replica(st.job, 2).outcome, OUTCOME_SUCCEEDED, "the worker was not stopped");
     stage_free(&st);
 
-    stage_cast(&st, "master 1 0 1, worker 1 0 0", "kubeflow-pytorch");
+    stage_cast(&st, "master 1 0 1, worker 1 0 0", PLATFORM_PYTORCHJOB);
     st.roles[1].ends_alone = true;
     stage_begin(&st);
     o = stage_word(&st, "master-0=0@2");
@@ -228,7 +231,7 @@ static void test_left_alone(void)
     is_str(st.decisions, "ssT", "one that does not end is stopped after the grace period");
     stage_free(&st);
 
-    stage_cast(&st, "master 1 0 1, worker 1 0 0", "kubeflow-pytorch");
+    stage_cast(&st, "master 1 0 1, worker 1 0 0", PLATFORM_PYTORCHJOB);
     st.roles[1].ends_alone = true;
     stage_begin(&st);
     stage_play(&st, "master-0=0@2 cancel@3");
@@ -237,7 +240,8 @@ static void test_left_alone(void)
     stage_free(&st);
 }
 
-/* --- the gate of a gang ------------------------------------------------------------------------ */
+/* --- the gate of a gang ------------------------------------------------------------------------
+ */
 
 static size_t opened(struct stage *st, uint32_t replica)
 {
@@ -249,7 +253,7 @@ static void begin_gang(struct stage *st, const char *cast)
 {
     static const struct job_rules rules = {.grace_ms = 10000, .start_timeout_ms = 600000};
 
-    stage_cast(st, cast, "openpai-v2");
+    stage_cast(st, cast, PLATFORM_OPENPAI);
     st->spec.gang = true;
     st->job = job_new(&st->plan, &rules);
     job_apply(st->job, &(struct event){.type = EVENT_CREATED, .at = NS_PER_S});
@@ -312,7 +316,7 @@ static void test_gate_exceptions(void)
     is_int(st.job->exit_code, 130, "3.12: 130");
     stage_free(&st);
 
-    stage_cast(&st, "worker 2 0 0", "muster-v1");
+    stage_cast(&st, "worker 2 0 0", PLATFORM_MUSTER);
     stage_begin(&st);
     is_str(st.decisions, "ss", "3.12: a job that is no gang starts at once");
     is_int(opened(&st, 0), 0, "3.12: and knows nothing of gates");

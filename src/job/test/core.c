@@ -14,19 +14,18 @@ static const char *const program[] = {"./train", NULL};
 static const char *const mpirun[] = {"mpirun", "./train", NULL};
 static const struct mpi_spec mpi = {.program = program};
 static const struct role roles[] = {
-    {.name = "launcher", .kind = ROLE_LAUNCHER, .replicas = 1},
-    {.name = "worker", .kind = ROLE_HOST, .replicas = 2},
-    {.name = "worker", .kind = ROLE_PLAIN, .replicas = 1},
+    {.name = "launcher", .kind = ROLE_LAUNCHER, .replicas = 1, .grace_s = -1},
+    {.name = "worker", .kind = ROLE_HOST, .replicas = 2, .grace_s = -1},
+    {.name = "worker", .kind = ROLE_PLAIN, .replicas = 1, .grace_s = -1},
 };
 static const struct job_spec mpi_job = {.name = "j",
-                                        .dialect = "t9k-mpi",
+                                        .platform = {.status = PLATFORM_T9K},
                                         .framework = FRAMEWORK_MPI,
                                         .roles = roles,
                                         .n_roles = 2,
                                         .mpi = &mpi};
-static const struct job_spec plain_job = {
-    .name = "p", .dialect = "muster-v1", .roles = roles + 2, .n_roles = 1};
-static const struct facts facts = {.run_id = "id", .run_dir = "/r"};
+static const struct job_spec plain_job = {.name = "p", .roles = roles + 2, .n_roles = 1};
+static const struct facts facts = {.site.run_id = "id", .site.run_dir = "/r"};
 
 static const struct replica mpi_replicas[] = {
     {.id = 0, .name = "launcher-0", .role = &roles[0], .first_process = 0, .n_processes = 1},
@@ -161,6 +160,20 @@ static size_t rank_exited(struct job *job, uint32_t launch, uint32_t rank, int c
                                              .end = how(code, sig)});
 }
 
+/* One that mpirun ended. */
+static size_t rank_told(struct job *job, uint32_t launch, uint32_t rank, int sig, ns_t at)
+{
+    struct observation o = {.kind = OBS_RANK_EXITED,
+                            .launch = launch,
+                            .rank = rank,
+                            .replica = rank + 1,
+                            .at = at,
+                            .end = how(0, sig)};
+
+    o.end.told = at - 1;
+    return report(job, &o);
+}
+
 static struct job *mpi_running(void)
 {
     struct job *job = begin(&mpi_plan);
@@ -233,7 +246,7 @@ static void test_rank_fails(void)
     struct job *job = mpi_running();
 
     (void)rank_exited(job, 1, 1, 7, 0, 3 * SEC);
-    (void)rank_exited(job, 1, 0, 0, SIGTERM, 4 * SEC);
+    (void)rank_told(job, 1, 0, SIGTERM, 4 * SEC);
     (void)exited(job, 0, 7, 0, 5 * SEC);
     is_str(decide(job, 5 * SEC), "E", "ends with mpirun");
     is_int(job->exit_code, 7, "the rank's code");
@@ -245,7 +258,7 @@ static void test_rank_fails(void)
     auto_strbuf struct strbuf stopped = STRBUF_INIT;
     verdict_stopped(job, &stopped);
     is_str(stopped.buf, "rank 0", "who was stopped is named");
-    sentence_has(job, "rank 1 on worker-1 exited with code 7");
+    sentence_has(job, "rank 1 on worker-1 exited with status 7");
     job_free(job);
 }
 
@@ -258,7 +271,7 @@ static void test_launcher_lies(void)
     (void)exited(job, 0, 0, 0, 4 * SEC);
     (void)decide(job, 4 * SEC);
     is_int(job->exit_code, 128 + SIGSEGV, "mpirun said 0, the rank's signal counts");
-    sentence_has(job, "mpirun ended with 0 all the same");
+    sentence_has(job, "the launcher still exited with status 0");
     job_free(job);
 
     job = mpi_running();
@@ -270,6 +283,154 @@ static void test_launcher_lies(void)
     (void)rank_exited(job, 1, 0, 0, SIGKILL, 4 * SEC);
     (void)decide(job, 4 * SEC);
     is_int(job->exit_code, 0, "--trust-launcher believes it");
+    job_free(job);
+}
+
+/* Nobody failed, and mpirun ended them all. */
+static struct job *mpi_stopped(int launcher_code)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_told(job, 1, 0, SIGTERM, 4 * SEC);
+    (void)rank_told(job, 1, 1, SIGTERM, 4 * SEC);
+    (void)exited(job, 0, launcher_code, 0, 5 * SEC);
+    return job;
+}
+
+static void blamed(struct job *job, enum blame_kind kind, int code, int sig, ns_t at)
+{
+    (void)report(job, &(struct observation){.kind = OBS_BLAMED,
+                                            .launch = 1,
+                                            .rank = kind == BLAME_ABORT,
+                                            .replica = 2,
+                                            .blame = kind,
+                                            .at = at,
+                                            .end = how(code, sig)});
+}
+
+static void test_left_behind(void)
+{
+    struct job *job = mpi_running();
+
+    (void)exited(job, 0, 0, 0, 3 * SEC);
+    is_str(decide(job, 3 * SEC), "K", "what a launcher leaves running is killed");
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 4 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGKILL, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 1, "and its success is none");
+    is_int(job->cause.replica, 0, "the launcher is the cause");
+    is_int(job_rank_outcome(job, 0, 1), OUTCOME_STOPPED, "the ranks were stopped");
+    sentence_has(job, "launcher-0 exited with status 0 while 2 ranks were running");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    struct observation end = {.kind = OBS_EXITED, .at = 4 * SEC, .end = how(0, 0)};
+    memcpy(end.end.left, "mpiexec", sizeof("mpiexec"));
+    (void)report(job, &end);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 1, "an mpirun that is left before it has ranks is no success, either");
+    sentence_has(job, "launcher-0 exited with status 0 while mpiexec was running");
+    job_free(job);
+
+    job = mpi_stopped(124);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 124, "timeout's code");
+    is_int(job->cause.rank, -1, "no rank that was stopped is the cause");
+    sentence_has(job, "exited with status 124 (timed out); mpirun stopped 2 ranks");
+    job_free(job);
+
+    job = mpi_stopped(0);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 1, "0 over ranks that were stopped is no success either");
+    job_free(job);
+}
+
+static void test_script_goes_on(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    is_int(report(job, &(struct observation){.kind = OBS_MPIRUN_ENDED, .launch = 1, .at = 3 * SEC}),
+           1, "mpirun has ended");
+    is_str(decide(job, 700 * SEC), "", "and its caller does something else");
+    is_int(report(job, &(struct observation){.kind = OBS_MPIRUN_ENDED, .launch = 2, .at = 3 * SEC}),
+           0, "an mpirun that there was not");
+    (void)exited(job, 0, 3, 0, 701 * SEC);
+    (void)decide(job, 701 * SEC);
+    is_int(job->exit_code, 3, "whose status counts");
+    job_free(job);
+}
+
+static void test_blame(void)
+{
+    struct job *job = mpi_stopped(0);
+
+    blamed(job, BLAME_ABORT, 256, 0, 4 * SEC - 1);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 1, "MPI_Abort with 256");
+    is_int(job->cause.rank, 1, "of this rank");
+    is_int(job_rank_outcome(job, 0, 1), OUTCOME_FAILED,
+           "which failed, although it was told to end");
+    sentence_has(job, "rank 1 on worker-1 called MPI_Abort with code 256");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 1, 195, 0, 3 * SEC);
+    blamed(job, BLAME_DAEMON, 0, SIGKILL, 3 * SEC);
+    (void)rank_told(job, 1, 0, SIGTERM, 4 * SEC);
+    (void)exited(job, 0, 1, 0, 5 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 128 + SIGKILL, "a daemon that was killed");
+    is_int(job->cause.rank, -1, "and no rank that lost it");
+    sentence_has(job, "worker-1 lost its MPI daemon (killed by SIGKILL)");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 1, 7, 0, 3 * SEC);
+    blamed(job, BLAME_DAEMON, 0, SIGKILL, 3 * SEC + 1);
+    (void)exited(job, 0, 1, 0, 5 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 6 * SEC);
+    (void)decide(job, 6 * SEC);
+    is_int(job->exit_code, 7, "a rank that failed before the daemon did is the cause");
+    job_free(job);
+
+    job = mpi_running(); /* of the ranks on its host nothing may have been heard */
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    blamed(job, BLAME_DAEMON, 0, SIGKILL, 4 * SEC);
+    (void)exited(job, 0, 1, 0, 5 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 128 + SIGKILL, "a lost daemon, and no rank that did not finish");
+    job_free(job);
+
+    job = mpi_stopped(1);
+    blamed(job, BLAME_SIGNAL, 0, SIGTERM, 3 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 1, "mpirun's own code");
+    sentence_has(job, "mpirun was ended by SIGTERM and stopped 2 ranks");
+    job_free(job);
+
+    job = mpi_running();
+    blamed(job, BLAME_AGENT, 0, SIGKILL, 3 * SEC);
+    (void)exited(job, 0, 110, 0, 4 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 5 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGKILL, 5 * SEC);
+    blamed(job, BLAME_TIMEOUT, 0, 0, 4 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 110, "mpirun's time limit, after which it kills its agents");
+    sentence_has(job, "mpirun reached its own time limit and stopped 2 ranks");
+    job_free(job);
+
+    job = mpi_running();
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    (void)rank_told(job, 1, 0, SIGTERM, 4 * SEC);
+    (void)exited(job, 0, 1, 0, 5 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->cause.rank, 1, "a rank that left before mpirun ended the others");
+    sentence_has(job, "rank 1 on worker-1 exited with status 0 while other ranks were running");
     job_free(job);
 }
 
@@ -375,6 +536,30 @@ static void test_launcher_fails_first(void)
     job_free(job);
 }
 
+/* A program that is known to be missing before anything was started. */
+static void test_known_missing(void)
+{
+    struct observation o = {.kind = OBS_SPAWN_FAILED, .process = 1, .at = 1 * SEC};
+    struct job *job = begin(&plain_plan);
+
+    o.end = (struct ending){.known = true, .code = -1, .exec_errno = -EACCES, .exec_what = "exec"};
+    (void)report(job, &o);
+    is_str(decide(job, 1 * SEC), "TE", "known missing: nothing is started, and the job ends");
+    is_int(job->exit_code, 126, "known missing: not executable is 126");
+    is_int(job->cause.kind, CAUSE_EXEC, "known missing: kind exec");
+    is_int(job_proc_outcome(job, 0), OUTCOME_NEVER_STARTED,
+           "known missing: the other never started");
+    job_free(job);
+
+    job = begin(&plain_plan);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)exited(job, 1, 0, 0, 2 * SEC);
+    o.at = 3 * SEC;
+    is_int((int)report(job, &o), 0, "known missing: said too late, it is nonsense");
+    job_free(job);
+}
+
 static void test_plain(void)
 {
     struct job *job = begin(&plain_plan);
@@ -434,11 +619,15 @@ int main(void)
     test_success();
     test_rank_fails();
     test_launcher_lies();
+    test_left_behind();
+    test_script_goes_on();
+    test_blame();
     test_last_try_counts();
     test_gate_is_behind();
     test_late_words();
     test_stalled();
     test_launcher_fails_first();
+    test_known_missing();
     test_plain();
     test_cancel_and_loss();
     return tap_done();

@@ -1,7 +1,9 @@
-/* kubeflow.c - jobs of Kubeflow's kinds: what ends them, what is started again, what their status says.
+/* kubeflow.c - jobs of Kubeflow's kinds: what ends them, what is started again, what their status
+ * says.
  *
- * Rows are named after the parts of kubeflow.md, the page of facts that they were worked out from: 1.4
- * (conditions), 2 (suspension), 3.1 (restart rules, backoffLimit), 3.2 (PyTorchJob), 3.3 (TFJob).
+ * Rows are named after the parts of kubeflow.md, the page of facts that they were worked out
+ * from: 1.4 (conditions), 2 (suspension), 3.1 (restart rules, backoffLimit), 3.2 (PyTorchJob), 3.3
+ * (TFJob).
  */
 #include "job/conditions.h"
 #include "job/status.h"
@@ -10,10 +12,11 @@
 
 #define N_OF(table) (sizeof(table) / sizeof((table)[0]))
 
-/* --- how a condition is set -------------------------------------------------------------------- */
+/* --- how a condition is set --------------------------------------------------------------------
+ */
 
-/* Each step is a letter for the type (C R S P for Suspended, Y for Succeeded, F), + or -, a reason; the
- * time is its number. The result: type, status, last change, last update. */
+/* Each step is a letter for the type (C R S P for Suspended, Y for Succeeded, F), + or -, a reason;
+ * the time is its number. The result: type, status, last change, last update. */
 static void test_setting(void)
 {
     static const struct {
@@ -55,10 +58,11 @@ static void test_setting(void)
     }
 }
 
-/* --- what ends a job --------------------------------------------------------------------------- */
+/* --- what ends a job ---------------------------------------------------------------------------
+ */
 
-/* policy: one letter per role, N never, F on failure, A always, X exit code; '!' before it: success of
- * its first replica decides. */
+/* policy: one letter per role, N never, F on failure, A always, X exit code; '!' before it: success
+ * of its first replica decides. */
 static void set_policies(struct stage *st, const char *policies)
 {
     size_t k = 0;
@@ -87,71 +91,75 @@ static const struct {
 } rows[] = {
     /* success */
     {"3.2: PyTorchJob: the master's success is the job's", "master 1 0 1, worker 2 0 0", "FF", -1,
-     "master-0=0@5", "sssTE", 0, "succeeded by its rule: master-0 ended with 0"},
+     "master-0=0@5", "sssTE", 0,
+     "succeeded by its completion policy: master-0 exited with status 0"},
     {"3.2: PyTorchJob: that of all workers is not", "master 1 0 1, worker 2 0 0", "FF", -1,
      "worker-0=0@5 worker-1=0@6", "sss", -1, ""},
     {"3.2: PyTorchJob without master: all workers", "worker 2 0 2", "F", -1,
-     "worker-0=0@5 worker-1=0@6", "ssE", 0, "every process ended with 0"},
+     "worker-0=0@5 worker-1=0@6", "ssE", 0, "every process exited with status 0"},
     {"3.2: PyTorchJob without master: one is not all", "worker 2 0 2", "F", -1, "worker-0=0@5",
      "ss", -1, ""},
     {"3.2: elastic PyTorchJob: any worker", "worker 3 0 1", "F", -1, "worker-1=0@5", "sssTE", 0,
-     "succeeded by its rule: worker-1 ended with 0"},
+     "succeeded by its completion policy: worker-1 exited with status 0"},
     {"3.3: TFJob: the chief decides", "chief 1 0 1, ps 1 0 0, worker 2 0 0", "NNN", -1,
-     "worker-0=0@4 chief-0=0@5", "ssssTE", 0, "succeeded by its rule: chief-0 ended with 0"},
+     "worker-0=0@4 chief-0=0@5", "ssssTE", 0,
+     "succeeded by its completion policy: chief-0 exited with status 0"},
     {"3.3: TFJob without chief: worker 0 decides", "ps 1 0 0, worker 3 0 0", "N!N", -1,
-     "worker-0=0@5", "ssssTE", 0, "succeeded by its rule: worker-0 ended with 0"},
+     "worker-0=0@5", "ssssTE", 0,
+     "succeeded by its completion policy: worker-0 exited with status 0"},
     {"3.3: TFJob without chief: another worker does not", "ps 1 0 0, worker 3 0 0", "N!N", -1,
      "worker-1=0@5 worker-2=0@6", "ssss", -1, ""},
     {"3.3: TFJob, AllWorkers", "ps 1 0 0, worker 2 0 2", "NN", -1, "worker-0=0@5 worker-1=0@6",
-     "sssTE", 0, "succeeded by its rule: all 2 worker replicas ended with 0"},
+     "sssTE", 0, "succeeded by its completion policy: all 2 worker replicas exited with status 0"},
     {"3.3: TFJob, AllWorkers: worker 0 alone is not enough", "ps 1 0 0, worker 2 0 2", "NN", -1,
      "worker-0=0@5", "sss", -1, ""},
     /* failure */
     {"3.1: Never: a failed worker fails the job", "master 1 0 1, worker 2 0 0", "NN", -1,
-     "worker-1=3@5 down@6", "sssTE", 3, "failed: worker-1 exited with code 3"},
+     "worker-1=3@5 down@6", "sssTE", 3, "failed: worker-1 exited with status 3"},
     {"3.3: TFJob: so does a failed parameter server", "ps 1 0 0, worker 2 0 0", "N!N", -1,
-     "ps-0=3@5 down@6", "sssTE", 3, "failed: ps-0 exited with code 3"},
+     "ps-0=3@5 down@6", "sssTE", 3, "failed: ps-0 exited with status 3"},
     {"3.3: TFJob: and a failed evaluator", "chief 1 0 1, evaluator 1 0 0", "NN", -1,
-     "evaluator-0=3@5 down@6", "ssTE", 3, "failed: evaluator-0 exited with code 3"},
+     "evaluator-0=3@5 down@6", "ssTE", 3, "failed: evaluator-0 exited with status 3"},
     {"3.3: TFJob, enableDynamicWorker: not a failed worker", "chief 1 0 1, worker 2 -1 0", "NN", -1,
      "worker-1=3@5 chief-0=0@6", "sssTE", 0,
-     "succeeded by its rule although worker-1 exited with code 3"},
+     "succeeded by its completion policy although worker-1 exited with status 3"},
     {"3.3: TFJob: worker 0 fails, another one succeeds", "worker 2 0 0", "!N", -1,
-     "worker-1=0@4 worker-0=3@5", "ssE", 3, "failed: worker-0 exited with code 3"},
+     "worker-1=0@4 worker-0=3@5", "ssE", 3, "failed: worker-0 exited with status 3"},
     /* restarts */
     {"3.1: OnFailure: started again", "master 1 0 1, worker 1 0 0", "FF", 3,
      "worker-0=3@5 up@6 master-0=0@9", "ssrTE", 0, "; worker-0 was restarted once"},
     {"3.1: OnFailure: the master too", "master 1 0 1, worker 1 0 0", "FF", 3,
      "master-0=3@5 up@6 master-0=0@9", "ssrTE", 0, "; master-0 was restarted once"},
     {"3.1: ExitCode: 1 to 127 are for good", "worker 2 0 2", "X", 3, "worker-0=127@5 down@6",
-     "ssTE", 127, "failed: worker-0 exited with code 127"},
+     "ssTE", 127, "failed: worker-0 exited with status 127"},
     {"3.1: ExitCode: 128 and above are not", "worker 2 0 2", "X", 3,
      "worker-0=128@5 up@6 worker-0=1@7 down@8", "ssrTE", 1, "; worker-0 was restarted once"},
     {"3.1: ExitCode: a signal is 128 and more", "worker 2 0 2", "X", 3, "worker-0=s9@5 up@6", "ssr",
      -1, ""},
     {"3.1: backoffLimit 0", "worker 2 0 2", "F", 0, "worker-0=3@5 down@6", "ssTE", 3,
-     "failed: worker-0 exited with code 3"},
+     "failed: worker-0 exited with status 3"},
     {"3.1: backoffLimit: of all replicas together", "worker 3 0 3", "F", 2,
      "worker-0=3@5 up@6 worker-1=4@7 up@8 worker-2=5@9 down@10", "sssrrTE", 5,
-     "worker-2 exited with code 5 after 8.0 s; 2 replicas were restarted, in all 2 times, as often "
-     "as the job may be"},
+     "worker-2 exited with status 5 after 8.0 s; 2 replicas were restarted, in all 2 times, the "
+     "job's limit"},
     {"3.1: backoffLimit: also of one alone", "worker 2 0 2", "F", 1,
      "worker-0=3@5 up@6 worker-0=4@7 down@8", "ssrTE", 4,
-     "worker-0 was restarted once, as often as the job may be"},
+     "worker-0 was restarted once, the job's limit"},
     {"3.1: no backoffLimit: three times each, not for ever", "worker 2 0 2", "F", -1,
      "worker-0=3@5 up@6 worker-0=3@7 up@17 worker-0=3@18 up@38 worker-0=3@39 down@40", "ssrrrTE", 3,
-     "worker-0 was restarted 3 times; its file names no limit, Muster's is 3"},
+     "worker-0 was restarted 3 times; the file sets no limit, the default is 3"},
     {"3.1: no backoffLimit: each for itself", "worker 2 0 2", "F", -1,
      "worker-0=3@5 worker-1=3@5 up@6 worker-0=0@7 worker-1=0@7", "ssrrE", 0,
      "2 replicas were restarted, in all 2 times"},
     {"3.1: Always: a failure", "ps 1 0 0, worker 1 0 0", "A!N", -1, "ps-0=3@5 up@6 worker-0=0@9",
      "ssrTE", 0, "; ps-0 was restarted once"},
     {"3.1: Always: a success that nobody counts is not repeated", "ps 1 0 0, worker 1 0 0", "A!N",
-     -1, "ps-0=0@5 worker-0=0@6", "ssE", 0, "every process ended with 0"},
+     -1, "ps-0=0@5 worker-0=0@6", "ssE", 0, "every process exited with status 0"},
     {"3.1: Always: unless a number says how often", "ps 1 0 0, worker 1 0 0", "A!N", 1,
      "ps-0=0@5 up@6 worker-0=0@7", "ssrTE", 0, "; ps-0 was restarted once"},
     {"3.1: Always: the success that the job waits for is one", "ps 1 0 0, worker 1 0 0", "A!A", 3,
-     "worker-0=0@5", "ssTE", 0, "succeeded by its rule: worker-0 ended with 0"},
+     "worker-0=0@5", "ssTE", 0,
+     "succeeded by its completion policy: worker-0 exited with status 0"},
     {"3.1: what cannot be prepared is not started again", "worker 2 0 2", "F", 3,
      "worker-0=!@5 down@6", "ssTE", 125, "could not be started"},
 };
@@ -161,7 +169,7 @@ static void test_rules(void)
     for (size_t i = 0; i < N_OF(rows); i++) {
         struct stage st;
         auto_strbuf struct strbuf sentence = STRBUF_INIT;
-        stage_cast(&st, rows[i].cast, "kubeflow-tf");
+        stage_cast(&st, rows[i].cast, PLATFORM_TFJOB);
         set_policies(&st, rows[i].policies);
         st.spec.has_restart_budget = rows[i].budget >= 0;
         st.spec.restart_budget = rows[i].budget;
@@ -182,7 +190,7 @@ static void test_budget_after_pause(void)
 {
     struct stage st;
 
-    stage_cast(&st, "worker 1 0 1", "kubeflow-pytorch");
+    stage_cast(&st, "worker 1 0 1", PLATFORM_PYTORCHJOB);
     set_policies(&st, "F");
     st.spec.has_restart_budget = true;
     st.spec.restart_budget = 1;
@@ -192,7 +200,8 @@ static void test_budget_after_pause(void)
     stage_free(&st);
 }
 
-/* --- the status -------------------------------------------------------------------------------- */
+/* --- the status --------------------------------------------------------------------------------
+ */
 
 /* "Running True PyTorchJobRunning 1 1 message;" per condition, then the counts as they stand. */
 static void summary(const struct stage *st, struct strbuf *out)
@@ -228,9 +237,10 @@ static void part(const struct stage *st, const char *want, const char *name)
     "\"selector\":\"training.kubeflow.org/job-name=j,training.kubeflow.org/operator-name="         \
     "pytorchjob-controller,training.kubeflow.org/replica-type=" role "\""
 
-static void cast(struct stage *st, const char *roles, const char *dialect, const char *policies)
+static void cast(struct stage *st, const char *roles, enum platform_kind platform,
+                 const char *policies)
 {
-    stage_cast(st, roles, dialect);
+    stage_cast(st, roles, platform);
     st->spec.namespace_ = "ns";
     set_policies(st, policies);
 }
@@ -239,7 +249,7 @@ static void test_pytorch(void)
 {
     struct stage st;
 
-    cast(&st, "master 1 0 1, worker 2 0 0", "kubeflow-pytorch", "FF");
+    cast(&st, "master 1 0 1, worker 2 0 0", PLATFORM_PYTORCHJOB, "FF");
     stage_begin(&st);
     golden(&st,
            "{\"conditions\":[" CONDITION(
@@ -310,7 +320,7 @@ static void test_pytorch(void)
         "3.2: PyTorchJob: Succeeded: those that are then stopped count as succeeded");
     stage_free(&st);
 
-    cast(&st, "worker 2 0 2", "kubeflow-pytorch", "N");
+    cast(&st, "worker 2 0 2", PLATFORM_PYTORCHJOB, "N");
     stage_begin(&st);
     part(&st, "\"PyTorchJob ns/j is running.\"", "3.2: PyTorchJob without master: Running");
     stage_play(&st, "worker-0=0@4 worker-1=3@5");
@@ -326,7 +336,7 @@ static void test_limits(void)
 {
     struct stage st;
 
-    cast(&st, "worker 1 0 1", "kubeflow-pytorch", "F");
+    cast(&st, "worker 1 0 1", PLATFORM_PYTORCHJOB, "F");
     st.spec.has_restart_budget = true;
     st.spec.restart_budget = 1;
     stage_begin(&st);
@@ -338,7 +348,7 @@ static void test_limits(void)
          "3.1: backoffLimit");
     stage_free(&st);
 
-    cast(&st, "worker 1 0 1", "kubeflow-tf", "N");
+    cast(&st, "worker 1 0 1", PLATFORM_TFJOB, "N");
     st.spec.deadline_s = 10;
     stage_begin(&st);
     stage_play(&st, "wait@11 down@12");
@@ -349,7 +359,7 @@ static void test_limits(void)
          "3.1: activeDeadlineSeconds");
     stage_free(&st);
 
-    cast(&st, "worker 1 0 1", "kubeflow-tf", "N");
+    cast(&st, "worker 1 0 1", PLATFORM_TFJOB, "N");
     stage_begin(&st);
     stage_play(&st, "cancel@5 down@6");
     part(&st, "\"TFJob ns/j has failed because it was cancelled by SIGINT (Ctrl-C).\"",
@@ -361,7 +371,7 @@ static void test_tensorflow(void)
 {
     struct stage st;
 
-    cast(&st, "worker 2 0 0, ps 1 0 0, chief 1 0 1, evaluator 1 0 0", "kubeflow-tf", "XNNN");
+    cast(&st, "worker 2 0 0, ps 1 0 0, chief 1 0 1, evaluator 1 0 0", PLATFORM_TFJOB, "XNNN");
     stage_begin(&st);
     part(&st,
          "\"replicaStatuses\":{\"Chief\":{\"active\":1},\"Evaluator\":{\"active\":1},\"PS\":{"
@@ -383,7 +393,7 @@ static void test_tensorflow(void)
          "3.3: TFJob: Failed");
     stage_free(&st);
 
-    cast(&st, "worker 2 0 0", "kubeflow-tf", "!N");
+    cast(&st, "worker 2 0 0", PLATFORM_TFJOB, "!N");
     stage_begin(&st);
     stage_play(&st, "worker-0=0@5");
     part(&st,
@@ -393,9 +403,9 @@ static void test_tensorflow(void)
     stage_free(&st);
 }
 
-static void begin_mpi(struct stage *st, const char *dialect, enum restart_policy policy)
+static void begin_mpi(struct stage *st, enum platform_kind platform, enum restart_policy policy)
 {
-    cast(st, "launcher 1 0 0, worker 2 0 0", dialect, "NN");
+    cast(st, "launcher 1 0 0, worker 2 0 0", platform, "NN");
     st->plan.launcher = 0;
     st->roles[0].kind = ROLE_LAUNCHER;
     st->roles[0].restart = policy;
@@ -409,7 +419,7 @@ static void test_mpi(void)
 {
     struct stage st;
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_NEVER);
     golden(&st,
            "{\"conditions\":[" CONDITION(
                "Created", "True", "MPIJobCreated", "MPIJob ns/j is created.", "01",
@@ -430,23 +440,23 @@ static void test_mpi(void)
     part(&st, "\"completionTime\":\"1970-01-01T00:00:05Z\"}", "1.4: MPIJob: completionTime");
     stage_free(&st);
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_NEVER);
     stage_play(&st, "launcher-0=3@5");
     part(&st,
          CONDITION("Failed", "True", "BackoffLimitExceeded/Error",
-                   "Job has reached the specified backoff limit: launcher-0 exited with code 3",
+                   "Job has reached the specified backoff limit: launcher-0 exited with status 3",
                    "05", "05"),
          "1.4: MPIJob v2beta1: Failed, with the last pod's reason");
     part(&st, "\"Launcher\":{\"failed\":1}", "1.4: MPIJob v2beta1: the launcher failed");
     stage_free(&st);
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_ON_FAILURE);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_ON_FAILURE);
     stage_play(&st, "launcher-0=3@5 up@6 launcher-0=3@7");
     part(&st, CONDITION("Running", "True", "MPIJobRunning", "MPIJob ns/j is running.", "02", "02"),
          "1.4: MPIJob v2beta1: Restarting is not used");
     stage_free(&st);
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_NEVER);
     st.spec.deadline_s = 3;
     stage_play(&st, "wait@6 down@7");
     part(&st,
@@ -460,7 +470,7 @@ static void test_mpi_others(void)
 {
     struct stage st;
 
-    begin_mpi(&st, "kubeflow-mpi-v1alpha2", RESTART_ON_FAILURE);
+    begin_mpi(&st, PLATFORM_MPIJOB_V1ALPHA2, RESTART_ON_FAILURE);
     stage_play(&st, "launcher-0=3@5 up@6 launcher-0=3@7");
     part(&st,
          CONDITION("Restarting", "True", "MPIJobRestarting", "MPIJob ns/j is restarting.", "07",
@@ -468,14 +478,14 @@ static void test_mpi_others(void)
          "1.2: MPIJob v1alpha2: Restarting");
     stage_free(&st);
 
-    begin_mpi(&st, "kubeflow-mpi-v1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V1, RESTART_NEVER);
     stage_play(&st, "launcher-0=3@5");
     part(&st, CONDITION("Failed", "True", "MPIJobFailed", "MPIJob ns/j has failed", "05", "05"),
          "1.3: MPIJob v1: Failed");
     stage_free(&st);
 
     /* a launcher that is believed by its operator, and not by Muster */
-    begin_mpi(&st, "kubeflow-mpi-v1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V1, RESTART_NEVER);
     (void)stage_report(&st, &(struct observation){.kind = OBS_RANK_STARTED,
                                                   .at = 3 * NS_PER_S,
                                                   .replica = 1,
@@ -492,13 +502,13 @@ static void test_mpi_others(void)
     part(&st, "\"type\":\"Succeeded\",\"status\":\"True\"", "1.3: MPIJob: and not the status");
     stage_free(&st);
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_NEVER);
     stage_play(&st, "lost@5");
     part(&st, "\"type\":\"Failed\",\"status\":\"True\",\"reason\":\"MPIJobFailed\"",
          "MPIJob v2beta1: lost");
     stage_free(&st);
 
-    cast(&st, "launcher 1 0 0", "kubeflow-mpi-v2beta1", "N");
+    cast(&st, "launcher 1 0 0", PLATFORM_MPIJOB_V2BETA1, "N");
     st.plan.launcher = 0;
     st.roles[0].kind = ROLE_LAUNCHER;
     st.job = job_new(&st.plan, &stage_rules);
@@ -516,7 +526,7 @@ static void test_suspended(void)
 {
     struct stage st;
 
-    begin_mpi(&st, "kubeflow-mpi-v2beta1", RESTART_NEVER);
+    begin_mpi(&st, PLATFORM_MPIJOB_V2BETA1, RESTART_NEVER);
     stage_play(&st, "pause@5 down@6");
     part(&st,
          CONDITION("Suspended", "True", "MPIJobSuspended", "MPIJob suspended", "06",
@@ -533,7 +543,7 @@ static void test_suspended(void)
     part(&st, "\"startTime\":\"1970-01-01T00:00:07Z\"", "2: startTime begins anew");
     stage_free(&st);
 
-    cast(&st, "worker 2 0 2", "kubeflow-pytorch", "F");
+    cast(&st, "worker 2 0 2", PLATFORM_PYTORCHJOB, "F");
     st.spec.pause = true;
     stage_begin(&st);
     part(&st,

@@ -86,7 +86,7 @@ static void test_rows(void)
 {
     for (size_t i = 0; i < N_OF(rows); i++) {
         struct stage st;
-        stage_cast(&st, "w 2 0 0", "t9k-mpi");
+        stage_cast(&st, "w 2 0 0", PLATFORM_T9K);
         st.spec.retry.max = rows[i].retries;
         st.spec.debug = rows[i].debug;
         st.spec.pause = rows[i].paused;
@@ -113,7 +113,7 @@ static void test_beside(void)
     static const char *const beside[] = {"jupyter", NULL};
     struct stage st;
 
-    stage_cast(&st, "w 1 0 0", "t9k-mpi");
+    stage_cast(&st, "w 1 0 0", PLATFORM_T9K);
     st.spec.debug = true;
     st.processes[0].debug = true;
     st.processes[0].debug_argv = beside;
@@ -126,7 +126,7 @@ static void test_beside(void)
     is_str(st.decisions, "sTKE", "4.24: and killed after the grace period");
     stage_free(&st);
 
-    stage_cast(&st, "w 1 0 0", "t9k-mpi");
+    stage_cast(&st, "w 1 0 0", PLATFORM_T9K);
     st.spec.debug = true;
     st.processes[0].debug = true;
     st.processes[0].debug_argv = beside;
@@ -148,7 +148,7 @@ static void test_private(void)
     auto_strbuf struct strbuf text = STRBUF_INIT;
     struct stage st;
 
-    stage_cast(&st, "w 1 0 0", "t9k-mpi");
+    stage_cast(&st, "w 1 0 0", PLATFORM_T9K);
     st.spec.debug = true;
     st.processes[0].debug = true;
     stage_begin(&st);
@@ -156,13 +156,13 @@ static void test_private(void)
     is_str(job_state_name(st.job), "debugging", "4.23: what it is called");
     stage_free(&st);
 
-    stage_cast(&st, "w 1 0 0", "t9k-mpi");
+    stage_cast(&st, "w 1 0 0", PLATFORM_T9K);
     stage_begin(&st);
     st.job->rules.hold = true;
     stage_play(&st, "w-0=3@5");
     is_int((int)stage_report(&st, &rank), 0, "hold: ranks of a job that is held");
     verdict_held(st.job, &text);
-    is_str(text.buf, "held: w-0 exited with code 3; its replicas are kept", "hold: in words");
+    is_str(text.buf, "held: w-0 exited with status 3; its replicas are kept", "hold: in words");
     stage_free(&st);
 }
 

@@ -1,7 +1,9 @@
-/* retry.c - what follows a failure, as tables: OpenPAI's order and classes (the reference's 4.1, 4.2 and
- * 4.4, seed row 1.5), restarts in place, deadlines, pauses; and that the events alone give the state.
+/* retry.c - what follows a failure, as tables: OpenPAI's order and classes (the
+ * reference's 4.1, 4.2 and 4.4, seed row 1.5), restarts in place, deadlines, pauses; and that the
+ * events alone give the state.
  *
- * A file's rule is "MAX" for an OpenPAI job, a role's is "POLICY LIMIT". Decisions are stage.h's letters.
+ * A file's rule is "MAX" for an OpenPAI job, a role's is "POLICY LIMIT". Decisions are stage.h's
+ * letters.
  */
 #include "doc/json.h"
 #include "job/exit_spec.h"
@@ -91,7 +93,7 @@ static void test_budgets(void)
     for (size_t i = 0; i < N_OF(budgets); i++) {
         struct stage st;
         char got[32], word[64];
-        stage_cast(&st, "w 2 1 2", "openpai-v2");
+        stage_cast(&st, "w 2 1 2", PLATFORM_OPENPAI);
         st.spec.retry = (struct retry_policy){.by_class = true, .max = budgets[i].max};
         stage_begin(&st);
         for (int at = 100; at <= 1000 && st.job->phase != JOB_ENDED; at += 100) {
@@ -181,45 +183,45 @@ static const struct {
     const char *verdict;
 } stories[] = {
     {"4.1: the second attempt succeeds", "w 2 1 2", 1, "w-0=3@5 down@6 up@7 w-0=0@9 w-1=0@9",
-     "ssTAssE", 0, "succeeded at attempt 2: attempt 1 failed because w-0 exited with code 3"},
+     "ssTAssE", 0, "succeeded at attempt 2: attempt 1 failed because w-0 exited with status 3"},
     {"4.1: the budget is used up", "w 2 1 2", 1, "w-0=3@5 down@6 up@7 w-1=4@9 down@10", "ssTAssTE",
-     4, "failed after 2 attempts: w-1 exited with code 4 after 8.0 s"},
+     4, "failed after 2 attempts: w-1 exited with status 4 after 8.0 s"},
     {"4.2: judged by the task that made the count full", "w 3 2 3", 3, "w-0=1@5 w-1=132@6 down@7",
      "sssTE", 1,
-     "failed: w-0 exited with code 1 after 4.0 s; its rule ended the job when w-1 failed"},
+     "failed: w-0 exited with status 1 after 4.0 s; the completion policy ended the job when w-1 "
+     "failed"},
     {"4.2: and retried because of it", "w 3 2 3", 0, "w-0=132@5 w-1=137@6 down@7 cancel@8",
      "sssTAsssTE", 130,
-     "cancelled by SIGINT (Ctrl-C) after 7.0 s; 1 retry not counted: OpenPAI takes exit code 137 "
-     "for "
-     "a failure of the platform"},
+     "cancelled by SIGINT (Ctrl-C) after 7.0 s; 1 retry not counted: OpenPAI treats exit "
+     "status 137 as a platform failure"},
     {"1.5: what the platform retries whatever the number is told", "w 1 1 1", 0,
      "w-0=s9@5 up@6 w-0=s9@7 up@8 w-0=s9@9 up@10 w-0=s9@11", "sAsAsAsE", 137,
-     "failed after 4 attempts: w-0 was ended by SIGKILL (killed) after 10.0 s; 3 retries not "
+     "failed after 4 attempts: w-0 was killed by SIGKILL (killed) after 10.0 s; 3 retries not "
      "counted: "
-     "OpenPAI takes exit code 137 for a failure of the platform"},
+     "OpenPAI treats exit status 137 as a platform failure"},
     {"1.5: also where it then succeeds", "w 1 1 1", 0, "w-0=143@5 up@6 w-0=0@7", "sAsE", 0,
-     "succeeded at attempt 2: attempt 1 failed because w-0 exited with code 143 (a shell's word "
-     "for: ended by SIGTERM); 1 retry not "
+     "succeeded at attempt 2: attempt 1 failed because w-0 exited with status 143 (killed "
+     "by SIGTERM); 1 retry not "
      "counted: "
-     "OpenPAI takes exit code 143 for a failure of the platform"},
+     "OpenPAI treats exit status 143 as a platform failure"},
     {"4.2: success by rule is no failure", "w 2 -1 -1", 3, "w-0=1@5 w-1=1@6", "ssE", 0,
-     "succeeded by its rule although 2 of 2 replicas failed, first w-0 exited with code 1"},
+     "succeeded by its completion policy although 2 of 2 replicas failed, first w-0 exited with "
+     "status 1"},
     {"1.5: a cancel is never transient", "w 2 1 2", 5, "cancel@5 down@6", "ssTE", 130,
      "cancelled by SIGINT (Ctrl-C) after 4.0 s"},
     {"1.5: also where it comes while a failure is cleared away", "w 2 1 2", 5,
      "w-0=s9@5 cancel@6 down@7", "ssTE", 137,
-     "failed: w-0 was ended by SIGKILL (killed) after 4.0 s"},
+     "failed: w-0 was killed by SIGKILL (killed) after 4.0 s"},
     {"unknown is not failed: lost is not retried", "w 2 1 2", 5, "lost@5", "ssE", 125,
-     "failed: the supervisor of this run (muster-shim) was killed, and with it every process of "
-     "the "
-     "job after 4.0 s"},
+     "failed: the supervisor (muster-shim) was killed, which ended every process of the job after "
+     "4.0 s"},
 };
 
 static void test_stories(void)
 {
     for (size_t i = 0; i < N_OF(stories); i++) {
         struct stage st;
-        stage_cast(&st, stories[i].cast, "openpai-v2");
+        stage_cast(&st, stories[i].cast, PLATFORM_OPENPAI);
         st.spec.retry = (struct retry_policy){.by_class = true, .max = stories[i].max};
         stage_begin(&st);
         stage_play(&st, stories[i].play);
@@ -238,7 +240,7 @@ static void test_conflict(void)
 
     for (uint32_t random = 0; random < 50; random++) {
         struct stage st;
-        stage_cast(&st, "w 1 1 1", "openpai-v2");
+        stage_cast(&st, "w 1 1 1", PLATFORM_OPENPAI);
         st.spec.retry.by_class = true;
         stage_begin(&st);
         st.job->random = random;
@@ -267,7 +269,7 @@ static void test_late(void)
     struct stage st;
     struct ending failed = {.known = true, .code = 1};
 
-    stage_cast(&st, "w 2 1 2", "openpai-v2");
+    stage_cast(&st, "w 2 1 2", PLATFORM_OPENPAI);
     st.spec.retry = (struct retry_policy){.by_class = true, .max = 5};
     stage_begin(&st);
     stage_play(&st, "w-0=3@5 down@6 up@7");
@@ -336,7 +338,7 @@ static void test_restarts(void)
 {
     for (size_t i = 0; i < N_OF(restarts); i++) {
         struct stage st;
-        stage_cast(&st, "w 2 0 0", "muster-v1");
+        stage_cast(&st, "w 2 0 0", PLATFORM_MUSTER);
         st.roles[0].restart = restarts[i].policy;
         st.roles[0].restart_limit = restarts[i].limit;
         stage_begin(&st);
@@ -357,7 +359,7 @@ static void test_backoff(void)
     static const int want[] = {0, 10, 20, 40, 80, 160, 300, 300};
     struct stage st;
 
-    stage_cast(&st, "w 1 0 0", "muster-v1");
+    stage_cast(&st, "w 1 0 0", PLATFORM_MUSTER);
     st.roles[0].restart = RESTART_ON_FAILURE;
     st.roles[0].restart_limit = 100;
     stage_begin(&st);
@@ -384,12 +386,13 @@ static void test_launcher(void)
                                    .replicas = 1,
                                    .slots = 1,
                                    .restart = RESTART_ON_FAILURE,
-                                   .restart_limit = 1};
+                                   .restart_limit = 1,
+                                   .grace_s = -1};
     struct stage st;
     struct observation rank = {
         .kind = OBS_RANK_STARTED, .at = 2 * NS_PER_S, .launch = 1, .size = 1, .log = "r.log"};
 
-    stage_cast(&st, "w 1 0 0", "kubeflow-mpi-v1alpha1");
+    stage_cast(&st, "w 1 0 0", PLATFORM_MPIJOB_V1ALPHA1);
     st.roles[0] = launcher;
     st.plan.launcher = 0;
     stage_begin(&st);
@@ -408,7 +411,9 @@ static void test_launcher(void)
     is_str(st.decisions, "sr", "the old ones do not make it a stalled one");
     stage_play(&st, "w-0=0@41");
     is_int(st.job->exit_code, 0, "nor a failed one");
-    is_str(verdict(st.job), "succeeded: every process ended with 0; w-0 was restarted once",
+    is_str(verdict(st.job),
+           "succeeded: every process exited with status 0; MPI ranks were not observed; w-0 was "
+           "restarted once",
            "the verdict tells it");
     is_its_events(&st, "a launcher");
     stage_free(&st);
@@ -471,7 +476,7 @@ static void test_times(void)
 {
     for (size_t i = 0; i < N_OF(times); i++) {
         struct stage st;
-        stage_cast(&st, "w 2 0 0", "t9k-mpi");
+        stage_cast(&st, "w 2 0 0", PLATFORM_T9K);
         st.spec.deadline_s = times[i].deadline_s;
         st.spec.retry.max = times[i].retries;
         st.spec.pause = times[i].paused;
@@ -495,7 +500,7 @@ static void test_pace(void)
     static const int64_t want[] = {0, 0, 0, 1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
     struct stage st;
 
-    stage_cast(&st, "w 1 0 0", "muster-v1");
+    stage_cast(&st, "w 1 0 0", PLATFORM_MUSTER);
     st.spec.retry.max = -2;
     stage_begin(&st);
     for (size_t i = 0; i < N_OF(want); i++) {
@@ -511,7 +516,7 @@ static void test_many(void)
     struct stage st;
     char word[32];
 
-    stage_cast(&st, "w 1 0 0", "muster-v1");
+    stage_cast(&st, "w 1 0 0", PLATFORM_MUSTER);
     st.spec.retry.max = -1;
     stage_begin(&st);
     for (int at = 100; at <= 30000; at += 100) {

@@ -32,10 +32,9 @@ struct stage {
     struct replica *replicas;
     struct process *processes;
     struct job *job;
-    struct events all; /* everything that was applied */
-    char
-        decisions[256]; /* letters: o open, s start, r restart, T stop, K kill, A attempt, P paused,
-                            H held, E end */
+    struct events all;   /* everything that was applied */
+    char decisions[256]; /* letters: o open, s start, r restart, T stop, K kill, A attempt, P
+                            paused, H held, E end */
 };
 
 static const char *const stage_argv[] = {"./train", NULL};
@@ -67,14 +66,16 @@ static void stage_add_role(struct stage *st, struct role *role)
     }
 }
 
-static void stage_cast(struct stage *st, const char *cast, const char *dialect)
+static void stage_cast(struct stage *st, const char *cast, enum platform_kind platform)
 {
     *st = (struct stage){.a = arena_new()};
     st->roles = ARENA_ARRAY(st->a, struct role, 8);
     st->replicas = ARENA_ARRAY(st->a, struct replica, 64);
     st->processes = ARENA_ARRAY(st->a, struct process, 64);
-    st->spec = (struct job_spec){.name = "j", .dialect = dialect, .roles = st->roles};
-    st->facts = (struct facts){.run_id = "id", .run_dir = "/r", .isolation = "names"};
+    st->spec =
+        (struct job_spec){.name = "j", .platform = platform_of(platform), .roles = st->roles};
+    st->facts =
+        (struct facts){.site.run_id = "id", .site.run_dir = "/r", .site.isolation = "names"};
     st->plan = (struct plan){.spec = &st->spec,
                              .facts = &st->facts,
                              .replicas = st->replicas,
@@ -99,9 +100,9 @@ static void stage_cast(struct stage *st, const char *cast, const char *dialect)
 static void stage_apply(struct stage *st, const struct events *es)
 {
     static const char letter[] = {
-        [EVENT_OPEN] = 'o',    [EVENT_START] = 's',  [EVENT_STOP] = 'T',
-        [EVENT_KILL] = 'K',    [EVENT_ENDED] = 'E',  [EVENT_RESTART] = 'r',
-        [EVENT_ATTEMPT] = 'A', [EVENT_PAUSED] = 'P', [EVENT_HELD] = 'H'};
+        [EVENT_OPEN] = 'o',  [EVENT_START] = 's',    [EVENT_STOP] = 'T',    [EVENT_KILL] = 'K',
+        [EVENT_ENDED] = 'E', [EVENT_RESTART] = 'r',  [EVENT_ATTEMPT] = 'A', [EVENT_PAUSED] = 'P',
+        [EVENT_HELD] = 'H',  [EVENT_KILL_ROLE] = 'R'};
 
     for (size_t i = 0; i < es->n; i++) {
         size_t n = strlen(st->decisions), t = es->v[i].type;
@@ -148,7 +149,7 @@ static const struct job_rules stage_rules = {
     .grace_ms = 10000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
 
 /* Everything that the engine was asked to start has started, at second 1. */
-static void stage_begin(struct stage *st)
+static inline void stage_begin(struct stage *st)
 {
     struct event created = {.type = EVENT_CREATED, .at = NS_PER_S, .random = 4711};
 
@@ -236,7 +237,8 @@ static bool stage_direction(struct stage *st, const char *word)
     return true;
 }
 
-static void stage_play(struct stage *st, const char *play)
+/* As far as the words go; the time of the last. */
+static ns_t stage_turns(struct stage *st, const char *play)
 {
     char text[512], *save = NULL;
     ns_t now = NS_PER_S;
@@ -253,6 +255,14 @@ static void stage_play(struct stage *st, const char *play)
         }
         stage_decide(st, now);
     }
+    return now;
+}
+
+/* And what is being stopped then ends. */
+static inline void stage_play(struct stage *st, const char *play)
+{
+    ns_t now = stage_turns(st, play);
+
     if (st->job->stop != STOP_NONE && st->job->phase != JOB_ENDED)
         stage_stop_all(st, now + NS_PER_S);
 }

@@ -30,7 +30,8 @@ static void part(const struct stage *st, view write, const char *want, const cha
     has(got.buf, want, "%s", name);
 }
 
-/* --- OpenPAI ----------------------------------------------------------------------------------- */
+/* --- OpenPAI -----------------------------------------------------------------------------------
+ */
 
 static const int http_numbers[] = {8000, 8001};
 static const struct plan_port ports[] = {{.label = "http", .numbers = http_numbers, .n = 2}};
@@ -40,7 +41,7 @@ static void test_openpai_v1(void)
     static const struct pai_spec v1 = {.version = 1};
     struct stage st;
 
-    stage_cast(&st, "master 1 1 1, worker 1 1 1", "openpai-v1");
+    stage_cast(&st, "master 1 1 1, worker 1 1 1", PLATFORM_OPENPAI);
     st.spec.pai = &v1;
     st.replicas[0].ports = ports;
     st.replicas[0].n_ports = 1;
@@ -76,7 +77,7 @@ static void story(const char *cast, const char *play, view write, const char *co
 {
     struct stage st;
 
-    stage_cast(&st, cast, "any");
+    stage_cast(&st, cast, PLATFORM_MUSTER);
     stage_begin(&st);
     stage_play(&st, play);
     for (; *wants; wants++) {
@@ -117,13 +118,14 @@ static void test_openpai_v2(void)
                                 "\"appExitType\":\"PLATFORM_FAILURE\"", NULL});
 }
 
-/* --- Azure ML ---------------------------------------------------------------------------------- */
+/* --- Azure ML ----------------------------------------------------------------------------------
+ */
 
 static void test_azureml(void)
 {
     struct stage st;
 
-    stage_cast(&st, "worker 2 0 0", "azureml-preview");
+    stage_cast(&st, "worker 2 0 0", PLATFORM_AZUREML_PREVIEW);
     st.spec.experiment = "tests";
     st.spec.target = "gpu-cluster";
     stage_begin(&st);
@@ -137,7 +139,7 @@ static void test_azureml(void)
            "{\"name\":\"j\",\"experiment_name\":\"tests\",\"compute\":\"gpu-cluster\","
            "\"status\":\"Failed\",\"startTimeUtc\":\"1970-01-01T00:00:01.000Z\","
            "\"endTimeUtc\":\"1970-01-01T00:00:03.000Z\",\"error\":{\"code\":\"UserError\","
-           "\"message\":\"worker-1 exited with code 3\"}}",
+           "\"message\":\"worker-1 exited with status 3\"}}",
            "0.32: Azure ML: Failed");
     stage_free(&st);
     story("worker 2 1 2, ps 1 1 -1", "worker-0=0@2 worker-1=0@2", status_azureml,
@@ -158,11 +160,12 @@ static void test_azureml(void)
           (const char *const[]){"\"status\":\"Failed\"", "\"code\":\"SystemError\"", NULL});
 }
 
-/* --- Kubeflow v1alpha1 ------------------------------------------------------------------------- */
+/* --- Kubeflow v1alpha1 -------------------------------------------------------------------------
+ */
 
 static void begin_mpi(struct stage *st)
 {
-    stage_cast(st, "launcher 1 0 0, worker 2 0 0", "kubeflow-mpi-v1alpha1");
+    stage_cast(st, "launcher 1 0 0, worker 2 0 0", PLATFORM_MPIJOB_V1ALPHA1);
     st->plan.launcher = 0;
     st->roles[0].kind = ROLE_LAUNCHER;
     st->roles[1].kind = ROLE_HOST;
@@ -208,7 +211,8 @@ static void test_kubeflow(void)
     stage_free(&st);
 }
 
-/* --- T9k --------------------------------------------------------------------------------------- */
+/* --- T9k ---------------------------------------------------------------------------------------
+ */
 
 static void test_t9k(void)
 {
@@ -257,7 +261,7 @@ static void test_retries(void)
     static const struct pai_spec v2 = {.version = 2};
     struct stage st;
 
-    stage_cast(&st, "w 1 1 1", "openpai-v2");
+    stage_cast(&st, "w 1 1 1", PLATFORM_OPENPAI);
     st.spec.pai = &v2;
     st.spec.retry = (struct retry_policy){.by_class = true, .max = 1};
     stage_begin(&st);
@@ -269,7 +273,7 @@ static void test_retries(void)
     part(&st, status_openpai,
          "\"appExitSpec\":{\"code\":2,\"phrase\":\"PAIRuntimeUnknownFailed\",\"type\":"
          "\"UNKNOWN_FAILURE\",\"behavior\":\"UNKNOWN\",\"reaction\":\"RETRY_TO_MAX\"},"
-         "\"appExitDiagnostics\":\"w-0 exited with code 2\"",
+         "\"appExitDiagnostics\":\"w-0 exited with status 2\"",
          "4.4: with its exit spec");
     part(&st, status_openpai, "\"containerExitSpec\":{\"code\":2,", "4.4: and that of the task");
     part(&st, status_openpai, "\"state\":\"FAILED\",\"subState\":\"Completed\"", "4.3: subState");
@@ -281,7 +285,7 @@ static void test_retry_delay(void)
 {
     struct stage st;
 
-    stage_cast(&st, "w 1 1 1", "openpai-v2");
+    stage_cast(&st, "w 1 1 1", PLATFORM_OPENPAI);
     st.spec.retry.by_class = true;
     stage_begin(&st);
     part(&st, status_openpai, "\"subState\":\"AttemptRunning\"", "4.3: it runs");
@@ -295,13 +299,14 @@ static void test_retry_delay(void)
     stage_free(&st);
 }
 
-/* --- Muster's own ------------------------------------------------------------------------------ */
+/* --- Muster's own ------------------------------------------------------------------------------
+ */
 
 static void test_muster(void)
 {
     struct stage st;
 
-    stage_cast(&st, "ps 1 0 0, worker 3 0 0", "muster-v1");
+    stage_cast(&st, "ps 1 0 0, worker 3 0 0", PLATFORM_MUSTER);
     stage_begin(&st);
     golden(&st, status_muster,
            "{\"phase\":\"running\",\"attempt\":1,\"roles\":{\"ps\":{\"replicas\":1,\"running\":1},"
@@ -315,25 +320,27 @@ static void test_muster(void)
     stage_free(&st);
 }
 
-/* --- which view a job gets --------------------------------------------------------------------- */
+/* --- which view a job gets ---------------------------------------------------------------------
+ */
 
 static void test_choice(void)
 {
     static const struct {
-        const char *dialect, *want;
+        enum platform_kind platform;
+        const char *want;
     } rows[] = {
-        {"t9k-mpi", "\"status\":{\"phase\":\"Succeeded\",\"conditions\""},
-        {"openpai-v1", "\"status\":{\"name\":\"j\",\"state\":\"SUCCEEDED\""},
-        {"openpai-v2", "\"status\":{\"name\":\"j\",\"state\":\"SUCCEEDED\""},
-        {"azureml-preview", "\"status\":\"Completed\""},
-        {"azureml", "\"status\":\"Completed\""},
-        {"kubeflow-mpi-v1alpha1", "\"status\":{\"workerReplicas\":0}"},
-        {"muster-v1", "\"status\":{\"phase\":\"succeeded\",\"attempt\":1,\"roles\":{\"worker\":{"},
-        {"kubeflow-mpi-v1alpha2", "\"reason\":\"MPIJobSucceeded\""},
-        {"kubeflow-mpi-v1", "\"reason\":\"MPIJobSucceeded\""},
-        {"kubeflow-mpi-v2beta1", "\"reason\":\"MPIJobSucceeded\""},
-        {"kubeflow-pytorch", "\"reason\":\"PyTorchJobSucceeded\""},
-        {"kubeflow-tf", "\"reason\":\"TFJobSucceeded\""},
+        {PLATFORM_T9K, "\"status\":{\"phase\":\"Succeeded\",\"conditions\""},
+        {PLATFORM_OPENPAI, "\"status\":{\"name\":\"j\",\"state\":\"SUCCEEDED\""},
+        {PLATFORM_AZUREML_PREVIEW, "\"status\":\"Completed\""},
+        {PLATFORM_AZUREML, "\"status\":\"Completed\""},
+        {PLATFORM_MPIJOB_V1ALPHA1, "\"status\":{\"workerReplicas\":0}"},
+        {PLATFORM_MUSTER,
+         "\"status\":{\"phase\":\"succeeded\",\"attempt\":1,\"roles\":{\"worker\":{"},
+        {PLATFORM_MPIJOB_V1ALPHA2, "\"reason\":\"MPIJobSucceeded\""},
+        {PLATFORM_MPIJOB_V1, "\"reason\":\"MPIJobSucceeded\""},
+        {PLATFORM_MPIJOB_V2BETA1, "\"reason\":\"MPIJobSucceeded\""},
+        {PLATFORM_PYTORCHJOB, "\"reason\":\"PyTorchJobSucceeded\""},
+        {PLATFORM_TFJOB, "\"reason\":\"TFJobSucceeded\""},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -341,11 +348,12 @@ static void test_choice(void)
         auto_strbuf struct strbuf text = STRBUF_INIT;
         struct json j = JSON_COMPACT(&text);
         struct report_context ctx = {.engine = "local"};
-        stage_cast(&st, "worker 1 0 0", rows[i].dialect);
+        stage_cast(&st, "worker 1 0 0", rows[i].platform);
         stage_begin(&st);
         stage_play(&st, "worker-0=0@2");
         report_write(st.job, &ctx, &j);
-        has(text.buf, rows[i].want, "the report of %s has its own view", rows[i].dialect);
+        has(text.buf, rows[i].want, "the report of %s has its own view",
+            platform_words[rows[i].platform]);
         stage_free(&st);
     }
 }

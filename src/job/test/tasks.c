@@ -1,4 +1,5 @@
-/* tasks.c - a job whose parameter servers share replicas with its workers: over when the workers are. */
+/* tasks.c - a job whose parameter servers share replicas with its workers: over when the workers
+ * are. */
 #include "job/test/stage.h"
 #include "job/verdict.h"
 
@@ -12,7 +13,7 @@ static void cast_nodes(struct stage *st)
         int32_t index;
     } of[] = {{0, 0}, {0, 2}, {0, 1}, {1, 0}};
 
-    stage_cast(st, "node 2 0 0 2", "azureml");
+    stage_cast(st, "node 2 0 0 2", PLATFORM_AZUREML);
     st->roles[0].tasks = tasks;
     st->roles[0].n_tasks = ARRAY_SIZE(tasks);
     for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
@@ -48,17 +49,17 @@ int main(void)
     struct stage st;
 
     check("the last worker ends it", "node-0.0=0@2 node-1.0=0@3 node-0.1=0@4", "succeeded", 0,
-          "succeeded by its rule: all 3 worker tasks ended with 0", "ps 0");
+          "succeeded by its completion policy: all 3 worker tasks exited with status 0", "ps 0");
     check("two of three do not", "node-0.0=0@2 node-1.0=0@3", NULL, 0, NULL, NULL);
     check("a server that ends with 0 ends nothing", "node-1.1=0@2", NULL, 0, NULL, NULL);
     check("a worker fails", "node-0.0=0@2 node-0.1=3@3", "failed", 3,
-          "worker 2 on node-0 exited with code 3", "worker 1, ps 0");
-    check("a server fails", "node-1.1=4@2", "failed", 4, "ps 0 on node-1 exited with code 4",
+          "worker 2 on node-0 exited with status 3", "worker 1, ps 0");
+    check("a server fails", "node-1.1=4@2", "failed", 4, "ps 0 on node-1 exited with status 4",
           "worker 0, worker 2, worker 1");
     check("a server fails although the workers are done",
           "node-0.0=0@2 node-1.0=0@3 node-0.1=0@5+node-1.1=4@4", "failed", 4, "ps 0 on node-1", "");
     check("all end with 0", "node-1.1=0@1 node-0.0=0@2 node-1.0=0@3 node-0.1=0@4", "succeeded", 0,
-          "every process ended with 0", "");
+          "every process exited with status 0", "");
 
     cast_nodes(&st);
     stage_play(&st, "node-0.0=0@2 node-1.0=0@3 node-0.1=0@4");

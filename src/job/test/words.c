@@ -6,7 +6,8 @@
 #include "job/test/stage.h"
 #include "job/verdict.h"
 
-/* --- secrets ----------------------------------------------------------------------------------- */
+/* --- secrets -----------------------------------------------------------------------------------
+ */
 
 static const char *const texts[] = {
     "hunter2", "abcdef", "defghi", "no", "tab\there", "line one\nsecond\r\n\n", "", NULL};
@@ -33,10 +34,10 @@ static void test_lines(void)
     };
     struct stage st;
 
-    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
     st.spec.secret_texts = texts;
-    st.facts.secrets = values;
-    st.facts.n_secrets = 2;
+    st.facts.given.secrets = values;
+    st.facts.given.n_secrets = 2;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         auto_strvec struct strvec lines = STRVEC_INIT;
         strvec_push(&lines, rows[i].line);
@@ -61,10 +62,10 @@ static void set_facts(struct stage *st)
     st->plan.workdirs = dirs;
     st->plan.passed_on = &path;
     st->plan.n_passed_on = 1;
-    st->facts.scratch_dir = "/s";
-    st->facts.caller_dir = "/";
-    st->facts.user = "u";
-    st->facts.caller_env = caller_env;
+    st->facts.site.scratch_dir = "/s";
+    st->facts.caller.dir = "/";
+    st->facts.caller.user = "u";
+    st->facts.caller.env = caller_env;
 }
 
 static void test_sentences(void)
@@ -73,7 +74,7 @@ static void test_sentences(void)
     auto_strbuf struct strbuf text = STRBUF_INIT;
     struct stage st;
 
-    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
     set_facts(&st);
     st.spec.secret_texts = (const char *const[]){"hunter2", "127", "0", NULL};
     st.processes[0].argv = program;
@@ -92,11 +93,12 @@ static void test_sentences(void)
     struct report_context ctx = {.engine = "local"};
     report_write(st.job, &ctx, &j);
     ok(strstr(report.buf, "hunter2") == NULL, "masked: the whole report");
-    has(report.buf, "; ./train-*** was looked for in /d", "masked: where it was looked for");
+    has(report.buf, "; ./train-*** was searched for in /d", "masked: where it was looked for");
     stage_free(&st);
 }
 
-/* --- hints ------------------------------------------------------------------------------------- */
+/* --- hints -------------------------------------------------------------------------------------
+ */
 
 static const struct env_entry env[] = {
     {.name = "PAI_HOST_IP_worker_0", .value = "127.1.0.2"},
@@ -106,7 +108,7 @@ static const struct env_entry env[] = {
 
 static void begin_failed(struct stage *st)
 {
-    stage_cast(st, "worker 1 0 0", "muster-v1");
+    stage_cast(st, "worker 1 0 0", PLATFORM_MUSTER);
     st->roles[0].env = env;
     st->roles[0].n_env = sizeof(env) / sizeof(env[0]);
     set_facts(st);
@@ -120,16 +122,16 @@ static void test_variables(void)
         const char *line, *want, *name;
     } rows[] = {
         {"KeyError: 'PAI_HOST_IP_work_0'",
-         "PAI_HOST_IP_work_0 is not set in this job, the nearest that is: PAI_HOST_IP_worker_0",
+         "PAI_HOST_IP_work_0 is not set in this job; closest match: PAI_HOST_IP_worker_0",
          "a KeyError"},
         {"  KeyError: \"PAI_PORT_LIST_worker_0_SyncPort\"",
-         "PAI_PORT_LIST_worker_0_SyncPort is not set in this job, the nearest that is: "
+         "PAI_PORT_LIST_worker_0_SyncPort is not set in this job; closest match: "
          "PAI_PORT_LIST_worker_0_SynPort",
          "with the other quotes"},
         {"bash: line 1: MASTER_ADR: unbound variable",
-         "MASTER_ADR is not set in this job, the nearest that is: MASTER_ADDR", "bash -u"},
+         "MASTER_ADR is not set in this job; closest match: MASTER_ADDR", "bash -u"},
         {"/bin/sh: 1: MASTER_ADR: parameter not set",
-         "MASTER_ADR is not set in this job, the nearest that is: MASTER_ADDR", "sh -u"},
+         "MASTER_ADR is not set in this job; closest match: MASTER_ADDR", "sh -u"},
         {"KeyError: 'AZUREML_SOMETHING_ELSE'", "AZUREML_SOMETHING_ELSE is not set in this job",
          "nothing is near"},
         {"KeyError: 'MASTER_ADDR'", "", "a name that is set"},
@@ -162,54 +164,59 @@ static void test_frameworks(void)
          "TensorFlow's variable"},
         {"torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
          "network address. port: 29511, useIpv6: false, code: -98, name: EADDRINUSE",
-         "this machine is one host for all that runs on it, and port 29511 is taken; the job has "
-         "8000 (MASTER_PORT of worker-0)",
+         "all replicas share this machine's ports; port 29511 is already in use; port 8000 is "
+         "reserved for the job (MASTER_PORT of worker-0)",
          "somebody else's port"},
         {"RuntimeError: The server socket has failed to bind to [::]:8000 (errno: 98 - Address "
          "already in use).",
-         "port 8000 is worker-0's own (MASTER_PORT): two processes of this job listen there",
+         "port 8000 belongs to worker-0 (MASTER_PORT); two processes of this job listen on it",
          "the job's own port"},
         {"OSError: [Errno 98] Address already in use",
-         "this machine is one host for all that runs on it, and that port is taken; the job has "
-         "8000 (MASTER_PORT of worker-0)",
+         "all replicas share this machine's ports; that port is already in use; port 8000 is "
+         "reserved for the job (MASTER_PORT of worker-0)",
          "a port that is not told"},
         {"RuntimeError: [enforce fail at device.cc:84] ifa != nullptr. Unable to find address for: "
          "eth\0330",
-         "there is no interface eth\\x1b0 here: replicas reach each other by veth", "an interface"},
+         "network interface eth\\x1b0 not found; replicas use veth", "an interface"},
         {"Bootstrap : no socket interface found",
-         "there is no interface of that name here: replicas reach each other by veth", "NCCL's"},
+         "network interface of that name not found; replicas use veth", "NCCL's"},
         {"RuntimeError: No CUDA GPUs are available",
-         "this machine has no GPU: the device is cpu then, and torch's backend gloo", "no GPU"},
+         "this machine has no GPU; use device \"cpu\" and backend \"gloo\"", "no GPU"},
         {"ModuleNotFoundError: No module named 'torch.distributed'",
-         "torch is not installed for /usr/bin/python3; --image lets a virtual environment stand "
-         "for the job's image",
+         "torch is not installed for /usr/bin/python3; use --image NAME=ENV to run with a Python "
+         "environment that has it",
          "a module"},
         {"ModuleNotFoundError: No module named ''",
-         "it is not installed for /usr/bin/python3; --image lets a virtual environment stand for "
-         "the job's image",
+         "it is not installed for /usr/bin/python3; use --image NAME=ENV to run with a Python "
+         "environment that has it",
          "a module without a name"},
         {"RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. It is possible "
          "that dataloader's workers are out of shared memory. insufficient shared memory (shm)",
-         "shared memory was full, it seems: /dev/shm has 64 MiB here, as the job says", "/dev/shm"},
+         "shared memory (/dev/shm) may have been full", "/dev/shm"},
         {"RuntimeError: DataLoader worker (pid 8) is killed by signal: Bus error. It is possible "
          "that "
          "dataloader's workers are out of shared memory. Please try to raise your shared memory "
          "limit.",
-         "shared memory was full, it seems: /dev/shm has 64 MiB here, as the job says",
-         "torch 1.13's words"},
+         "shared memory (/dev/shm) may have been full", "torch 1.13's words"},
         {"horovod.common.exceptions.HorovodInternalError: Horovod has been shut down. This was "
          "caused by an",
-         "another rank had ended before, or Horovod's own check found one that does not come: "
-         "\"Missing ranks\" in its log",
+         "another rank ended earlier, or Horovod detected a rank that never joined (see \"Missing "
+         "ranks\" in its log)",
          "Horovod"},
         {"You may be using `mpiexec` or `mpirun` from a different MPI implementation.",
-         "mpi4py is of another MPI than mpirun: each rank is alone in its world", "a mixed MPI"},
+         "mpi4py was built for a different MPI than mpirun; each rank runs in its own world of "
+         "size 1",
+         "a mixed MPI"},
         {"}) with an unsupported type (<class 'tensorflow.python.distribute.values.PerReplica'>) "
          "to a "
          "Tensor.",
-         "Keras 3 knows no fit() for several workers: install tf_keras and set "
+         "Keras 3 does not support fit() with several workers; install tf_keras and set "
          "TF_USE_LEGACY_KERAS=1",
          "Keras 3"},
+        {"    map[i] = val_or_map.get(i, Std.NONE)",
+         "torchrun of PyTorch 1.13 does not work with Python 3.11; install a newer PyTorch, or "
+         "start the processes without torchrun",
+         "torchrun of Debian 12"},
         {"ModuleNotFoundErr", "", "half a word"},
     };
     static const int number = 8000;
@@ -222,8 +229,9 @@ static void test_frameworks(void)
         st.roles[0].res.shm = 64 << 20;
         st.replicas[0].ports = &port;
         st.replicas[0].n_ports = 1;
-        st.facts.interface = "veth";
-        st.facts.python = "/usr/bin/python3";
+        st.facts.site.interface = "veth";
+        st.facts.machine.python = "/usr/bin/python3";
+        st.spec.file = "job.yaml";
         hint_for(st.job, (const char *const[]){rows[i].line, "last", NULL}, &hint);
         is_str(hint.buf, rows[i].want, "7: %s", rows[i].name);
         stage_free(&st);
@@ -238,14 +246,14 @@ static void test_launchers(void)
         {{"train_ddp.py FAILED", "Failures:", "  rank      : 2 (local_rank: 0)",
           "  exitcode  : 1 (pid: 6) ", "Root Cause (first observed failure):",
           "  rank      : 3 (local_rank: 1)", "  exitcode  : 7 (pid: 8) "},
-         "by torchrun's word rank 3 was the first, with exit code 7",
+         "torchrun reports that rank 3 failed first, with exit code 7",
          "torchrun: not the others that failed"},
         {{"Root Cause (first observed failure):", "  rank      : 1 (local_rank: 1)",
           "  exitcode  : -9 (pid: 8)"},
-         "by torchrun's word rank 1 was the first, ended by SIGKILL",
+         "torchrun reports that rank 1 failed first, ended by SIGKILL",
          "torchrun: a signal"},
         {{"The first process to do so was:", "Process name: 2", "Exit code: 7"},
-         "by horovodrun's word rank 2 was the first, with exit code 7",
+         "horovodrun reports that rank 2 failed first, with exit code 7",
          "horovodrun"},
         {{"Root Cause (first observed failure):", "  rank      : x", "  exitcode  : 7"},
          "",
@@ -271,21 +279,21 @@ static void test_image_and_signal(void)
     struct stage st;
 
     begin_failed(&st);
-    st.facts.images = &image;
+    st.facts.site.images = &image;
     hint_for(st.job, (const char *const[]){"/venv/bin/python: No module named torch", NULL}, &hint);
-    is_str(hint.buf, "torch is not installed in /venv, which stands for the image",
+    is_str(hint.buf, "torch is not installed in /venv, which is used in place of the image",
            "7: a module that its image has not");
     stage_free(&st);
-    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
     stage_begin(&st);
     stage_play(&st, "worker-0=s7@2");
     strbuf_truncate(&hint, 0);
     hint_for(st.job, NULL, &hint);
-    has(hint.buf, "/dev/shm is this machine's", "7: a bus error");
-    st.facts.gpus = 2;
+    has(hint.buf, "(/dev/shm) may have been full", "7: a bus error");
+    st.facts.machine.gpus = 2;
     strbuf_truncate(&hint, 0);
     hint_for(st.job, (const char *const[]){"No CUDA GPUs are available", NULL}, &hint);
-    is_str(hint.buf, "this machine has 2 GPUs, and the job has to ask for them", "7: GPUs");
+    is_str(hint.buf, "this machine has 2 GPUs; the job must request them", "7: GPUs");
     stage_free(&st);
 }
 
@@ -301,10 +309,10 @@ static void test_memory_inside(void)
     c.end.memory_limit = 1200 << 20;
     verdict_cause(st.job, &c, &text);
     has(text.buf,
-        "exited with code 1 (a process in it was killed for want of memory: limit 1200 MiB)",
+        "exited with status 1 (a process in it was killed: out of memory, limit 1200 MiB)",
         "7: a rank of a launcher's");
     stage_free(&st);
-    stage_cast(&st, "launcher 1 0 0, worker 2 0 0", "muster-v1");
+    stage_cast(&st, "launcher 1 0 0, worker 2 0 0", PLATFORM_MUSTER);
     stage_begin(&st);
     stage_play(&st, "launcher-0=1@2");
     c = st.job->cause;
@@ -336,12 +344,8 @@ static void test_shell_codes(void)
     static const struct {
         int code;
         const char *want;
-    } rows[] = {{127, " (a shell's word for: command not found)"},
-                {128, ""},
-                {129, " (a shell's word for: ended by SIGHUP)"},
-                {159, " (a shell's word for: ended by SIGSYS)"},
-                {160, ""},
-                {255, ""}};
+    } rows[] = {{127, " (command not found)"}, {128, ""}, {129, " (killed by SIGHUP)"},
+                {159, " (killed by SIGSYS)"},  {160, ""}, {255, ""}};
     struct stage st;
 
     begin_failed(&st);
@@ -351,7 +355,7 @@ static void test_shell_codes(void)
         c.end.code = rows[i].code;
         c.exit_code = rows[i].code;
         verdict_cause(st.job, &c, &text);
-        strbuf_addf(&want, "worker-0 exited with code %d%s", rows[i].code, rows[i].want);
+        strbuf_addf(&want, "worker-0 exited with status %d%s", rows[i].code, rows[i].want);
         is_str(text.buf, want.buf, "7: code %d", rows[i].code);
     }
     stage_free(&st);
@@ -365,11 +369,13 @@ static void test_success(void)
     auto_strbuf struct strbuf hint = STRBUF_INIT;
     struct stage st;
 
-    stage_cast(&st, "worker 1 0 0", "muster-v1");
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
     stage_begin(&st);
     stage_play(&st, "worker-0=0@2");
     hint_for(st.job, lines, &hint);
-    is_str(hint.buf, "but mpi4py is of another MPI than mpirun: each rank is alone in its world",
+    is_str(hint.buf,
+           "but mpi4py was built for a different MPI than mpirun; each rank runs in its own world "
+           "of size 1",
            "7: a success that is none");
     strbuf_truncate(&hint, 0);
     hint_for(st.job, lines + 1, &hint);
@@ -387,7 +393,7 @@ static void test_where(void)
 
     begin_failed(&st);
     report_write(st.job, &ctx, &j);
-    has(report.buf, "worker-0 exited with code 1 after 1.0 s; MASTER_PROT is not set in this job",
+    has(report.buf, "worker-0 exited with status 1 after 1.0 s; MASTER_PROT is not set in this job",
         "1.12: the verdict repeats it");
     hint_for(st.job, NULL, &hint);
     is_str(hint.buf, "", "1.12: no log, no hint");
@@ -399,7 +405,7 @@ static void command_hint(const char *const *argv, const char *shell, const char 
 {
     struct stage st;
 
-    stage_cast(&st, "launcher 1 0 0", "azureml-preview");
+    stage_cast(&st, "launcher 1 0 0", PLATFORM_AZUREML_PREVIEW);
     set_facts(&st);
     st.processes[0].argv = argv;
     st.processes[0].shell = shell;
@@ -425,7 +431,7 @@ static void test_horovodrun(void)
     auto_strbuf struct strbuf hint = STRBUF_INIT;
 
     command_hint(NULL, command, "launcher-0=127@2", not_found, &hint);
-    has(hint.buf, "horovodrun is not installed here; the same with mpirun: mpirun -np 16",
+    has(hint.buf, "horovodrun is not installed; the equivalent with mpirun: mpirun -np 16",
         "0.15: the line for mpirun");
     has(hint.buf, "--hostfile $AZUREML_MPI_HOSTFILE", "0.15: with its hosts");
     has(hint.buf, "-bind-to none -map-by slot", "0.15: with what horovodrun would have added");
@@ -438,8 +444,36 @@ static void test_horovodrun(void)
     command_hint(NULL, command, "launcher-0=127@2", "bash: line 1: cd: src: No such file", &hint);
     is_str(hint.buf, "", "0.15: so is another program");
     command_hint(NULL, "sh run.sh", "launcher-0=127@2", not_found, &hint);
-    is_str(hint.buf, "horovodrun is nowhere in PATH, /s/bin:/bin",
+    is_str(hint.buf, "horovodrun not found in PATH, /s/bin:/bin",
            "0.15: a line that is not in the file cannot be said");
+}
+
+static void test_interpreter(void)
+{
+    static const struct {
+        const char *how, *line, *want, *name;
+    } rows[] = {
+        {"launcher-0=127@2", "bash: line 1: ./x: cannot execute: required file not found",
+         "the first line of ./x names an interpreter that does not exist, or it ends in a carriage "
+         "return (CRLF line endings)",
+         "by bash 5.2"},
+        {"launcher-0=126@2", "bash: ./x: /bin/sh^M: bad interpreter: No such file or directory",
+         "the script has CRLF line endings: convert it with dos2unix, or with sed -i 's/\\r$//'",
+         "by bash before"},
+        {"launcher-0=127@2", "env: 'python3\\r': No such file or directory",
+         "the script has CRLF line endings: convert it with dos2unix, or with sed -i 's/\\r$//'",
+         "by env"},
+        {"launcher-0=1@2", "bash: line 1: ./x: cannot execute: required file not found", "",
+         "another code"},
+    };
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_hint(NULL, "x", rows[i].how, rows[i].line, &hint);
+        is_str(hint.buf, rows[i].want, "interpreter: %s", rows[i].name);
+    }
+    has(verdict_exec_error(EILSEQ), "CRLF", "interpreter: in the verdict");
+    is_str(verdict_exec_error(EACCES), "Permission denied", "interpreter: other errors stay");
 }
 
 static void test_missing(void)
@@ -448,16 +482,17 @@ static void test_missing(void)
         const char *how, *line, *want, *name;
     } rows[] = {
         {"launcher-0=127@2", "bash: line 1: trian: command not found",
-         "trian is nowhere in PATH, /s/bin:/bin", "by bash"},
-        {"launcher-0=127@2", "/bin/sh: 1: ./trian: not found", "./trian was looked for in /d",
+         "trian not found in PATH, /s/bin:/bin", "by bash"},
+        {"launcher-0=127@2", "/bin/sh: 1: ./trian: not found", "./trian was searched for in /d",
          "by sh"},
         {"launcher-0=127@2", "env: 'trian': No such file or directory",
-         "trian is nowhere in PATH, /s/bin:/bin", "by env"},
-        {"launcher-0=134@2", "Executable: ./trian", "./trian was looked for in /d", "by Open MPI"},
+         "trian not found in PATH, /s/bin:/bin", "by env"},
+        {"launcher-0=134@2", "Executable: ./trian", "./trian was searched for in /d",
+         "by Open MPI"},
         {"launcher-0=255@2",
          "[proxy:0:0@h] HYDU_create_process (launch.c:73): execvp error on file trian (No such "
          "file or directory)",
-         "trian is nowhere in PATH, /s/bin:/bin", "by Hydra"},
+         "trian not found in PATH, /s/bin:/bin", "by Hydra"},
         {"launcher-0=255@2", "[proxy:0:0@h] execvp error on file trian (Permission denied)", "",
          "unless it is another error"},
         {"launcher-0=127@2", "bash: line 1: /opt/trian: No such file or directory", "",
@@ -488,6 +523,7 @@ int main(void)
     test_memory_inside();
     test_where();
     test_horovodrun();
+    test_interpreter();
     test_missing();
     return tap_done();
 }

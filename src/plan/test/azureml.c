@@ -2,13 +2,14 @@
  * launcher that no file names. */
 #include "plan/test/seed.h"
 
-/* --- tasks -------------------------------------------------------------------------------------- */
+/* --- tasks --------------------------------------------------------------------------------------
+ */
 
 static const struct port_request tf_ports = {.label = "TF_CONFIG", .count = 3, .usual = 2222};
 
 static void seed_tasks(struct seed *s, const struct task *tasks, size_t n, int32_t nodes)
 {
-    seed_other(s, "azureml", FRAMEWORK_TENSORFLOW, "python train.py");
+    seed_other(s, PLATFORM_AZUREML, FRAMEWORK_TENSORFLOW, "python train.py");
     s->roles[0].name = "node";
     s->roles[0].replicas = nodes;
     s->roles[0].slots = 3;
@@ -68,7 +69,8 @@ static void test_idle(void)
     arena_free(s.arena);
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------
+ */
 
 static void test_values(void)
 {
@@ -87,7 +89,7 @@ static void test_values(void)
     };
     struct seed s;
 
-    seed_other(&s, "azureml", FRAMEWORK_NONE,
+    seed_other(&s, PLATFORM_AZUREML, FRAMEWORK_NONE,
                "a ${{inputs.n}} ${{inputs.near}} ${{inputs.abs}} ${{inputs.far}} "
                "${{inputs.mapped}} ${{outputs.near}} ${{inputs.trick}} ${{other}} ${X}");
     s.spec.values = values;
@@ -103,7 +105,8 @@ static void test_values(void)
     arena_free(s.arena);
 }
 
-/* --- mpi and pytorch ---------------------------------------------------------------------------- */
+/* --- mpi and pytorch ----------------------------------------------------------------------------
+ */
 
 static const struct port_request master_port = {
     .label = "MASTER_PORT", .count = 1, .usual = 6105, .first_only = true};
@@ -117,13 +120,13 @@ static void test_mpi(void)
     struct seed s;
 
     seed_init(&s);
-    s.spec.dialect = "azureml";
+    s.spec.platform = platform_of(PLATFORM_AZUREML);
     s.roles[0].implied = true;
     s.roles[1].name = "node";
     s.roles[1].replicas = 2;
     s.roles[1].ports = &master_port;
     s.roles[1].n_ports = 1;
-    s.facts.ports = ports;
+    s.facts.site.ports = ports;
     s.mpi = (struct mpi_spec){.extra_args = args, .program = program};
     s.spec.values = &n;
     s.spec.n_values = 1;
@@ -141,7 +144,7 @@ static void test_torch(void)
 {
     struct seed s;
 
-    seed_other(&s, "azureml", FRAMEWORK_PYTORCH, "python train.py");
+    seed_other(&s, PLATFORM_AZUREML, FRAMEWORK_PYTORCH, "python train.py");
     s.roles[0].name = "node";
     s.roles[0].slots = 2;
     s.roles[0].ports = &master_port;

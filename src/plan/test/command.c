@@ -1,28 +1,28 @@
-/* command.c - what is executed, and what hosts are called, in each dialect. */
+/* command.c - what is executed, and what hosts are called, on each platform. */
 #include "plan/test/seed.h"
 
 static void test_shells(void)
 {
     static const struct {
-        const char *dialect;
+        enum platform_kind platform;
         enum shell_kind kind;
         const char *want;
     } rows[] = {
-        {"azureml-preview", SHELL_SH, "</bin/sh><-c><a b\nc>"},
-        {"openpai-v1", SHELL_BASH, "<bash><-c><a b\nc>"},
-        {"openpai-v2", SHELL_BASH_STRICT,
+        {PLATFORM_AZUREML_PREVIEW, SHELL_SH, "</bin/sh><-c><a b\nc>"},
+        {PLATFORM_OPENPAI, SHELL_BASH, "<bash><-c><a b\nc>"},
+        {PLATFORM_OPENPAI, SHELL_BASH_STRICT,
          "<bash><-o><errexit><-o><nounset><-o><pipefail><-c><a b\nc>"},
     };
     struct seed s;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        seed_other(&s, rows[i].dialect, FRAMEWORK_NONE, "a b\nc");
+        seed_other(&s, rows[i].platform, FRAMEWORK_NONE, "a b\nc");
         s.roles[0].shell_kind = rows[i].kind;
-        is_str(seed_exec(&s, 1), rows[i].want, "0.7: %s", rows[i].dialect);
+        is_str(seed_exec(&s, 1), rows[i].want, "0.7: %s", platform_words[rows[i].platform]);
         s.roles[0].shell_secret = "a s3cret";
         ok(!strstr(seed_exec(&s, 1), "a b") && !strstr(seed_exec(&s, 1), "-c>") &&
                !strstr(seed_exec(&s, 1), "s3cret"),
-           "0.7: %s: text with a secret is no word of it", rows[i].dialect);
+           "0.7: %s: text with a secret is no word of it", platform_words[rows[i].platform]);
         arena_free(s.arena);
     }
     seed_init(&s);
@@ -40,7 +40,7 @@ static void test_argv(void)
                                            {.name = "B", .value = "$(A)2"}};
     struct seed s;
 
-    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_NONE, NULL);
+    seed_other(&s, PLATFORM_MPIJOB_V1ALPHA1, FRAMEWORK_NONE, NULL);
     s.roles[0].argv = argv;
     s.roles[0].env = env;
     s.roles[0].n_env = ARRAY_SIZE(env);
@@ -62,16 +62,16 @@ static void test_argv_secret(void)
         {.source = ENV_SECRET, .name = "s", .key = "k", .value = "s3cret"}};
     struct seed s;
 
-    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_NONE, NULL);
+    seed_other(&s, PLATFORM_MPIJOB_V1ALPHA1, FRAMEWORK_NONE, NULL);
     s.roles[0].argv = argv;
     s.roles[0].expand_argv = true;
     s.roles[0].env = env;
     s.roles[0].n_env = 1;
-    s.facts.secrets = given;
-    s.facts.n_secrets = 1;
+    s.facts.given.secrets = given;
+    s.facts.given.n_secrets = 1;
     is_str(seed_exec(&s, 0), "<login><--token=s3cret>", "4.20: the value is passed");
     is_str(seed_plan(&s)->processes[0].argv[1], "--token=***", "4.20: and masked in the plan");
-    has(seed_notes(&s), "warning: the command of worker takes a secret as an argument",
+    has(seed_notes(&s), "warning: worker: the command takes a secret as an argument",
         "4.20: with a warning that others can read it");
     ok(!strstr(seed_notes(&s), "s3cret"), "4.20: which does not show it");
     arena_free(s.arena);
@@ -80,28 +80,29 @@ static void test_argv_secret(void)
 static void test_hosts(void)
 {
     static const struct {
-        const char *dialect, *role, *host;
+        enum platform_kind platform;
+        const char *role, *host;
     } rows[] = {
-        {"openpai-v1", "worker", "worker-1"},
-        {"openpai-v2", "ps_server", "psserver-1"},
-        {"openpai-v2", "A.b~C", "abc-1"},
-        {"openpai-v1", "._~", "role0-1"},
-        {"azureml-preview", "worker", "worker-1"},
-        {"azureml-preview", "parameter_server", "parameter-server-1"},
-        {"kubeflow-mpi-v1alpha1", "worker", "job-worker-1"},
-        {"kubeflow-pytorch", "master", "job-master-1"},
-        {"t9k-mpi", "worker", "job-worker-1"},
+        {PLATFORM_OPENPAI, "worker", "worker-1"},
+        {PLATFORM_OPENPAI, "ps_server", "psserver-1"},
+        {PLATFORM_OPENPAI, "A.b~C", "abc-1"},
+        {PLATFORM_OPENPAI, "._~", "role0-1"},
+        {PLATFORM_AZUREML_PREVIEW, "worker", "worker-1"},
+        {PLATFORM_AZUREML_PREVIEW, "parameter_server", "parameter-server-1"},
+        {PLATFORM_MPIJOB_V1ALPHA1, "worker", "job-worker-1"},
+        {PLATFORM_PYTORCHJOB, "master", "job-master-1"},
+        {PLATFORM_T9K, "worker", "job-worker-1"},
     };
     struct seed s;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *both;
 
-        seed_other(&s, rows[i].dialect, FRAMEWORK_NONE, "true");
+        seed_other(&s, rows[i].platform, FRAMEWORK_NONE, "true");
         s.roles[0].name = rows[i].role;
         both = arena_printf(s.arena, "127.1.0.2 %s %s-1", rows[i].host, rows[i].role);
-        is_str(seed_plan(&s)->replicas[1].host, rows[i].host, "3.13: %s: %s", rows[i].dialect,
-               rows[i].role);
+        is_str(seed_plan(&s)->replicas[1].host, rows[i].host, "3.13: %s: %s",
+               platform_words[rows[i].platform], rows[i].role);
         is_str(seed_plan(&s)->replicas[1].name, arena_printf(s.arena, "%s-1", rows[i].role),
                "3.13: a replica keeps the role's spelling");
         if (!strcmp(rows[i].host, seed_plan(&s)->replicas[1].name))
@@ -109,7 +110,7 @@ static void test_hosts(void)
         has(seed_plan(&s)->hosts_file, both, "3.13: both names resolve");
         arena_free(s.arena);
     }
-    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_MPI, "mpirun true");
+    seed_other(&s, PLATFORM_MPIJOB_V1ALPHA1, FRAMEWORK_MPI, "mpirun true");
     s.roles[0].kind = ROLE_LAUNCHER;
     s.roles[0].name = "launcher";
     s.roles[0].replicas = 1;

@@ -39,16 +39,16 @@ static void test_defaults(void)
     is_str(seed_env(&s, LAUNCHER, "I_MPI_HYDRA_HOST_FILE"), "/run/ID/hostfile.hydra (muster)",
            "3.3: so would Intel's");
     has(seed_plan(&s)->other_hostfile, "mpi-example-worker-0:3\n", "0.2: in its own format");
-    s.facts.root = false;
-    s.facts.cpus = 15;
+    s.facts.machine.root = false;
+    s.facts.machine.cpus = 15;
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_mpi_yield_when_idle"), NULL, "enough cores");
     is_str(seed_env(&s, LAUNCHER, "OMPI_ALLOW_RUN_AS_ROOT"), NULL, "not root");
-    s.facts.mpi = MPI_HYDRA;
+    s.facts.machine.mpi = MPI_HYDRA;
     is_str(seed_env(&s, LAUNCHER, "HYDRA_HOST_FILE"), "/run/ID/hostfile (muster)", "Hydra's");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_default_hostfile"),
            "/run/ID/hostfile.openmpi (muster)", "0.18: Open MPI would find its own too");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_orte_fork_agent"), NULL, "nothing else of Open MPI");
-    s.facts.mpi = MPI_OPEN_MPI_5;
+    s.facts.machine.mpi = MPI_OPEN_MPI_5;
     is_str(seed_env(&s, LAUNCHER, "PRTE_MCA_prte_fork_agent"), "/tmp/ID/bin/muster-rank (muster)",
            "Open MPI 5's");
     arena_free(s.arena);
@@ -73,7 +73,7 @@ static void test_overriding(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.caller_env = caller;
+    s.facts.caller.env = caller;
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_oob_tcp_if_include"), "eth0 (caller)",
            "the caller wins over a default");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_unknown"), NULL, "only where there is a default");
@@ -128,7 +128,8 @@ static void test_references(void)
     is_str(seed_env(&s, WORKER_1, "IP"), "127.1.0.3 (job)", "status.podIP");
     is_str(seed_env(&s, WORKER_1, "NS"), "default (job)", "metadata.namespace");
     is_str(seed_env(&s, WORKER_1, "ODD"), " (job)", "an unknown field is empty");
-    has(seed_notes(&s), "warning: ODD comes from status.odd, which is not known here", "and told");
+    has(seed_notes(&s), "warning: ODD refers to status.odd, which is not available locally",
+        "and told");
     is_str(seed_env(&s, WORKER_1, "CPU"), "1 (job)", "a tenth of a core, rounded up");
     is_str(seed_env(&s, WORKER_1, "MILLI"), "100 (job)", "with a divisor");
     is_str(seed_env(&s, WORKER_1, "MI"), "65 (job)", "memory, rounded up");
@@ -184,8 +185,8 @@ static void test_secrets(void)
     s.roles[1].n_env = ARRAY_SIZE(job);
     s.roles[1].env_from = from;
     s.roles[1].n_env_from = ARRAY_SIZE(from);
-    s.facts.secrets = given;
-    s.facts.n_secrets = ARRAY_SIZE(given);
+    s.facts.given.secrets = given;
+    s.facts.given.n_secrets = ARRAY_SIZE(given);
     is_str(unmasked(&s, "KEY"), "s3cret", "4.20: a secret's value");
     is_str(seed_env(&s, WORKER_1, "KEY"), "*** (job)", "4.20: is masked where it is shown");
     is_str(unmasked(&s, "USES"), "<s3cret>", "4.20: a reference to it");
@@ -200,10 +201,12 @@ static void test_secrets(void)
     is_str(unmasked(&s, "GONE"), NULL, "4.20: what is missing is not there");
     is_str(seed_env(&s, WORKER_1, "MAY"), NULL, "4.20: nor what may be missing");
     has(seed_notes(&s),
-        "warning: GONE comes from the secret s, key none, which was not given: give --secrets DIR "
-        "with the file DIR/s/none\n",
+        "warning: GONE refers to the secret s, key none, which is not available locally; use "
+        "--secrets "
+        "DIR with the file DIR/s/none\n",
         "4.20: the warning names secret, key and option");
-    has(seed_notes(&s), "warning: variables come from the secret nowhere, which was not given",
+    has(seed_notes(&s),
+        "warning: envFrom refers to the secret nowhere, which is not available locally",
         "4.21: a whole one that is missing");
     ok(!strstr(seed_notes(&s), "MAY comes") && !strstr(seed_notes(&s), "KEY comes") &&
            !strstr(seed_notes(&s), "MAP comes") && !strstr(seed_notes(&s), "s3cret"),
@@ -221,15 +224,15 @@ static void test_callers(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.caller_env = caller;
+    s.facts.caller.env = caller;
     is_str(seed_env(&s, WORKER_1, "PYTHONPATH"), "/y (caller)", "4.21: the stated list");
     is_str(seed_env(&s, WORKER_1, "AWS_KEY"), NULL, "4.21: and nothing else");
     is_str(seed_env(&s, WORKER_1, "OMPI_MCA_plm_rsh_agent"), "q (caller)", "4.21: and defaults");
-    s.facts.inherit_env = patterns;
+    s.facts.caller.inherit_env = patterns;
     is_str(seed_env(&s, WORKER_1, "AWS_KEY"), "a (caller)", "4.21: --inherit-env AWS_*");
     is_str(seed_env(&s, WORKER_1, "OTHER"), "c (caller)", "4.21: --inherit-env O?HER");
     is_str(seed_env(&s, WORKER_1, "MUSTER_JOB"), "mpi-example (muster)", "4.21: not our names");
-    s.facts.clean_env = true;
+    s.facts.caller.clean_env = true;
     is_str(seed_env(&s, WORKER_1, "HOME"), "/h (caller)", "4.21: --clean-env keeps the place");
     is_str(seed_env(&s, WORKER_1, "PYTHONPATH"), NULL, "4.21: and drops the rest");
     is_str(seed_env(&s, WORKER_1, "AWS_ID"), "b (caller)", "4.21: but for what is asked for");

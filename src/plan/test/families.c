@@ -1,7 +1,8 @@
 /* families.c - what each framework's and each platform's programs find in their environment. */
 #include "plan/test/seed.h"
 
-/* --- PyTorch ------------------------------------------------------------------------------------ */
+/* --- PyTorch ------------------------------------------------------------------------------------
+ */
 
 static const struct port_request master_port = {
     .label = "MASTER_PORT", .count = 1, .usual = 29500, .first_only = true};
@@ -9,7 +10,7 @@ static const struct port_request tf_port = {.label = "TF_CONFIG", .count = 1, .u
 
 static void seed_torch(struct seed *s)
 {
-    seed_other(s, "azureml-preview", FRAMEWORK_PYTORCH, "python train.py");
+    seed_other(s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_PYTORCH, "python train.py");
     s->roles[0].replicas = 4;
     s->roles[0].ports = &master_port;
     s->roles[0].n_ports = 1;
@@ -33,19 +34,20 @@ static void test_torch(void)
     is_str(seed_env(&s, 5, "LOCAL_RANK"), "1 (framework)", "0.25: LOCAL_RANK");
     is_str(seed_env(&s, 5, "NODE_RANK"), "2 (framework)", "0.25: NODE_RANK");
     is_str(seed_env(&s, 5, "WORLD_SIZE"), "8 (framework)", "0.25: WORLD_SIZE");
-    s.facts.isolation = "none";
+    s.facts.site.isolation = "none";
     is_str(seed_env(&s, 5, "MASTER_ADDR"), "127.1.0.1 (framework)",
            "0.22: an address where names do not resolve");
     arena_free(s.arena);
 }
 
-/* --- TensorFlow --------------------------------------------------------------------------------- */
+/* --- TensorFlow ---------------------------------------------------------------------------------
+ */
 
 static void test_tensorflow(void)
 {
     struct seed s;
 
-    seed_other(&s, "azureml-preview", FRAMEWORK_TENSORFLOW, "python train.py");
+    seed_other(&s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_TENSORFLOW, "python train.py");
     s.roles[0].ports = s.roles[1].ports = &tf_port;
     s.roles[0].n_ports = s.roles[1].n_ports = 1;
     s.roles[0].replicas = 4;
@@ -66,7 +68,7 @@ static void test_tensorflow(void)
            "0.27: Batch AI's names too");
     is_str(seed_env(&s, 5, "AZ_BATCHAI_TASK_INDEX"), "1 (dialect)", "0.27: its task");
     is_str(seed_env(&s, 0, "RANK"), NULL, "0.28: nothing of PyTorch");
-    s.facts.isolation = "none";
+    s.facts.site.isolation = "none";
     has(seed_env(&s, 5, "TF_CONFIG"), "\"ps\":[\"127.1.0.5:20004\"",
         "0.28: addresses where names do not resolve");
     arena_free(s.arena);
@@ -76,7 +78,7 @@ static void test_evaluator(void)
 {
     struct seed s;
 
-    seed_other(&s, "kubeflow-tf", FRAMEWORK_TENSORFLOW, "python train.py");
+    seed_other(&s, PLATFORM_TFJOB, FRAMEWORK_TENSORFLOW, "python train.py");
     s.roles[0].ports = s.roles[1].ports = &tf_port;
     s.roles[0].n_ports = s.roles[1].n_ports = 1;
     s.roles[0].replicas = s.roles[1].replicas = 1;
@@ -90,7 +92,8 @@ static void test_evaluator(void)
     arena_free(s.arena);
 }
 
-/* --- Kubeflow ----------------------------------------------------------------------------------- */
+/* --- Kubeflow -----------------------------------------------------------------------------------
+ */
 
 static const struct port_request rdzv_port = {
     .label = "RDZV_PORT", .count = 1, .usual = 23456, .first_only = true};
@@ -100,7 +103,7 @@ static void seed_pytorchjob(struct seed *s, const char *nproc, bool master)
 {
     struct role *worker = &s->roles[master ? 1 : 0];
 
-    seed_other(s, "kubeflow-pytorch", FRAMEWORK_PYTORCH, "python train.py");
+    seed_other(s, PLATFORM_PYTORCHJOB, FRAMEWORK_PYTORCH, "python train.py");
     s->spec.nproc = nproc;
     s->spec.n_roles = master ? 2 : 1;
     if (master)
@@ -164,7 +167,7 @@ static void test_pytorchjob(void)
         "127.1.0.2 job-worker-0 worker-0 job-worker-0.default.svc job-worker-0.default "
         "job-worker-0.default.svc.cluster.local\n",
         "kubeflow 3.1: replicas have the names of their Services");
-    s.facts.isolation = "none";
+    s.facts.site.isolation = "none";
     has(torch_env(&s, 1), "MASTER_ADDR=127.1.0.1", "an address where names do not resolve");
     arena_free(s.arena);
 
@@ -188,7 +191,7 @@ static void test_torchrun(void)
     struct seed s;
 
     seed_pytorchjob(&s, "gpu", false);
-    s.spec.dialect = "muster-v1";
+    s.spec.platform = platform_of(PLATFORM_MUSTER);
     s.roles[0].ports = &master_port;
     s.roles[0].n_ports = 1;
     is_str(torch_env(&s, 2),
@@ -244,7 +247,7 @@ static void test_tfjob(void)
 {
     struct seed s;
 
-    seed_other(&s, "kubeflow-tf", FRAMEWORK_TENSORFLOW, "python train.py");
+    seed_other(&s, PLATFORM_TFJOB, FRAMEWORK_TENSORFLOW, "python train.py");
     s.spec.namespace_ = "ns3";
     s.roles[0].ports = s.roles[1].ports = &tf_port;
     s.roles[0].n_ports = s.roles[1].n_ports = 1;
@@ -266,7 +269,7 @@ static void test_tfjob(void)
            "\"task\":{\"type\":\"ps\",\"index\":1}} (framework)",
            "kubeflow 3.3: a server only itself");
     s.spec.sparse_cluster = false;
-    s.facts.isolation = "none";
+    s.facts.site.isolation = "none";
     has(seed_env(&s, 1, "TF_CONFIG"), "\"ps\":[\"127.1.0.3:20002\"",
         "addresses where names do not resolve");
     s.spec.n_roles = 1;
@@ -275,11 +278,12 @@ static void test_tfjob(void)
     arena_free(s.arena);
 }
 
-/* --- Azure ML ----------------------------------------------------------------------------------- */
+/* --- Azure ML -----------------------------------------------------------------------------------
+ */
 
 static void seed_azure_mpi(struct seed *s, const char *command)
 {
-    seed_other(s, "azureml-preview", FRAMEWORK_MPI, command);
+    seed_other(s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_MPI, command);
     s->roles[0].name = "launcher";
     s->roles[0].kind = ROLE_LAUNCHER;
     s->roles[0].replicas = 1;
@@ -332,7 +336,8 @@ static void test_azureml(void)
     arena_free(s.arena);
 }
 
-/* --- MPI of commands that call it themselves ---------------------------------------------------- */
+/* --- MPI of commands that call it themselves ----------------------------------------------------
+ */
 
 static void test_mpi_called(void)
 {
@@ -352,17 +357,17 @@ static void test_mpi_called(void)
     is_str(seed_env(&s, 0, "OMPI_MCA_rmaps_base_oversubscribe"), NULL, "slots are known");
     is_str(seed_env(&s, 0, "HOROVOD_GLOO_IFACE"), "lo (muster)", "Horovod's interface");
     is_str(seed_env(&s, 0, "HOROVOD_START_TIMEOUT"), "300 (muster)", "and its patience");
-    s.facts.interface = "eth0";
+    s.facts.site.interface = "eth0";
     is_str(seed_env(&s, 0, "OMPI_MCA_btl_tcp_if_include"), "eth0 (muster)", "another interface");
     is_str(seed_env(&s, 0, "OMPI_MCA_oob_tcp_if_include"), "eth0 (muster)", "for the daemons too");
-    s.facts.mpi = MPI_OPEN_MPI_5;
+    s.facts.machine.mpi = MPI_OPEN_MPI_5;
     is_str(seed_env(&s, 0, "PRTE_MCA_prte_default_hostfile"), "/run/ID/hostfile (muster)",
            "0.18: Open MPI 5 finds it");
-    s.facts.mpi = MPI_HYDRA;
+    s.facts.machine.mpi = MPI_HYDRA;
     is_str(seed_env(&s, 0, "HYDRA_HOST_FILE"), "/run/ID/hostfile (muster)", "0.18: Hydra finds it");
     is_str(seed_env(&s, 0, "HYDRA_IFACE"), "eth0 (muster)", "and the interface");
     has(seed_plan(&s)->hostfile, "worker-0:4\n", "0.2: in its own format");
-    s.facts.mpi = MPI_INTEL;
+    s.facts.machine.mpi = MPI_INTEL;
     is_str(seed_env(&s, 0, "I_MPI_HYDRA_HOST_FILE"), "/run/ID/hostfile (muster)",
            "3.3: Intel MPI's own name for it");
     is_str(seed_env(&s, 0, "I_MPI_HYDRA_BOOTSTRAP_EXEC"), "/tmp/ID/bin/ssh (muster)",

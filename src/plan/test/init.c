@@ -41,10 +41,10 @@ static const struct plan *make(struct seed *s)
     s->roles[0].workdir = "/data/work";
     s->roles[0].init = commands;
     s->roles[0].n_init = 2;
-    s->facts.mounts = of_roles;
-    s->facts.init_dirs = of_role_dirs;
-    s->facts.secrets = values;
-    s->facts.n_secrets = 1;
+    s->facts.site.mounts = of_roles;
+    s->facts.site.init_dirs = of_role_dirs;
+    s->facts.given.secrets = values;
+    s->facts.given.n_secrets = 1;
     ok(plan_build(s->arena, &s->spec, &s->facts, &plan, &e) == 0, "planned");
     return plan;
 }
@@ -93,12 +93,12 @@ static void test_skipping(struct seed *s)
     ok(plan_runs_init(plan, r, 0, FIRST_START) && plan_runs_init(plan, r, 1, FIRST_START),
        "all run");
     ok(!plan_runs_init(plan, r, 2, FIRST_START), "what is not there does not");
-    s->facts.skip_init = one;
+    s->facts.caller.skip_init = one;
     ok(!plan_runs_init(plan, r, 0, FIRST_START) && plan_runs_init(plan, r, 1, FIRST_START),
        "one is left out by its name");
-    s->facts.skip_init = all;
+    s->facts.caller.skip_init = all;
     ok(!plan_runs_init(plan, r, 1, FIRST_START), "or all");
-    s->facts.skip_init = NULL;
+    s->facts.caller.skip_init = NULL;
     s->spec.debug = true;
     s->spec.debug_roles = debugged;
     s->spec.n_debug_roles = 1;
@@ -112,7 +112,7 @@ static void test_none(struct seed *s)
     const struct plan *plan;
     const struct env_value *env;
 
-    s->facts.isolation = "none";
+    s->facts.site.isolation = "none";
     plan = make(s);
     const struct replica *r = &plan->replicas[0];
     const char *const *argv = plan_init_argv(s->arena, plan, r, 0, FIRST_START, false);

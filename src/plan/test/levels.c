@@ -31,9 +31,9 @@ static void test_network(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.isolation = "network";
-    s.facts.interface = "eth0";
-    s.facts.network = 0x0a4d0000; /* 10.77.0.0 */
+    s.facts.site.isolation = "network";
+    s.facts.site.interface = "eth0";
+    s.facts.site.network = 0x0a4d0000; /* 10.77.0.0 */
 
     const struct plan *plan = seed_plan(&s);
 
@@ -45,7 +45,7 @@ static void test_network(void)
            "network: mpirun is told the interface");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_btl_tcp_if_include"), "eth0 (muster)",
            "network: and so are ranks");
-    has(seed_notes(&s), "note: at isolation level `network` no route leads out", "network: a note");
+    has(seed_notes(&s), "note: isolation level `network`: the job has no route", "network: a note");
 
     ok(!strstr(seed_notes(&s), "gc_thresh3"), "network: few replicas know each other");
     s.roles[1].replicas = LIMIT_NEIGHBOURS;
@@ -65,8 +65,8 @@ static void test_none(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.isolation = "none";
-    s.facts.isolation_why = "`names` cannot be had here: no";
+    s.facts.site.isolation = "none";
+    s.facts.site.isolation_why = "`names` is not available: no";
     s.roles[1].res.shm = 64 << 20;
 
     const struct plan *plan = seed_plan(&s);
@@ -81,11 +81,11 @@ static void test_none(void)
            "none: session directories are below TMPDIR");
     is_str(seed_env(&s, LAUNCHER, "OMPI_MCA_btl_vader_backing_directory"), NULL,
            "none: the launcher's would be handed on to all ranks");
-    has(seed_notes(&s), "warning: isolation level `none` is used: `names` cannot be had here: no",
+    has(seed_notes(&s), "warning: using isolation level `none`: `names` is not available: no",
         "none: why");
     has(seed_notes(&s), "as far as they can be found", "none: what is not promised");
-    has(seed_notes(&s), "of /dev/shm that worker asks for", "none: /dev/shm is the machine's");
-    s.facts.mpi = MPI_HYDRA;
+    has(seed_notes(&s), "worker: /dev/shm of", "none: /dev/shm is the machine's");
+    s.facts.machine.mpi = MPI_HYDRA;
     has(seed_plan(&s)->hostfile, "mpi-example-worker-0:3\n", "none: Hydra's hostfile has names");
     arena_free(s.arena);
 }

@@ -43,15 +43,14 @@ static void test_variables(void)
         const char *notes = pai_notes(&s, rows[i].command);
 
         has(notes,
-            arena_printf(s.arena,
-                         "warning: the command of worker uses %s, which nothing sets%s%s\n",
-                         rows[i].name, rows[i].nearest ? ": did it mean " : "",
-                         rows[i].nearest ? rows[i].nearest : ""),
+            arena_printf(s.arena, "warning: worker: the command uses $%s, which is not set%s%s%s\n",
+                         rows[i].name, rows[i].nearest ? "; did you mean $" : "",
+                         rows[i].nearest ? rows[i].nearest : "", rows[i].nearest ? "?" : ""),
             "1.12: %s", rows[i].command);
         arena_free(s.arena);
     }
     for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
-        lacks(pai_notes(&s, fine[i]), "which nothing sets", "1.12: a command that is right");
+        lacks(pai_notes(&s, fine[i]), "which is not set", "1.12: a command that is right");
         arena_free(s.arena);
     }
 }
@@ -62,11 +61,11 @@ static void test_argv_variables(void)
     static const char *const alone[] = {"echo", "$MASTER_ADDR", NULL};
     struct seed s;
 
-    seed_other(&s, "kubeflow-mpi-v1alpha1", FRAMEWORK_NONE, NULL);
+    seed_other(&s, PLATFORM_MPIJOB_V1ALPHA1, FRAMEWORK_NONE, NULL);
     s.roles[0].argv = by_shell;
-    has(seed_notes(&s), "uses MASTER_ADDR, which nothing sets", "1.12: a shell in an argv");
+    has(seed_notes(&s), "uses $MASTER_ADDR, which is not set", "1.12: a shell in an argv");
     s.roles[0].argv = alone;
-    lacks(seed_notes(&s), "which nothing sets", "1.12: without a shell it is only text");
+    lacks(seed_notes(&s), "which is not set", "1.12: without a shell it is only text");
     arena_free(s.arena);
 }
 
@@ -83,21 +82,21 @@ static void test_ports(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
         has(pai_notes(&s, fixed[i]),
-            "note: worker names the port 5000 itself, which may be taken by then: "
+            "note: worker hard-codes port 5000, which may be in use; "
             "$PAI_PORT_LIST_worker_0_SynPort is reserved for the job\n",
             "1.10: %s", fixed[i]);
-        s.facts.isolation = "network";
-        lacks(seed_notes(&s), "names the port", "1.10: a network of its own has every port");
+        s.facts.site.isolation = "network";
+        lacks(seed_notes(&s), "hard-codes port", "1.10: a network of its own has every port");
         arena_free(s.arena);
     }
     for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
-        lacks(pai_notes(&s, fine[i]), "names the port", fine[i]);
+        lacks(pai_notes(&s, fine[i]), "hard-codes port", fine[i]);
         arena_free(s.arena);
     }
-    seed_other(&s, "azureml-preview", FRAMEWORK_PYTORCH, "python train.py");
+    seed_other(&s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_PYTORCH, "python train.py");
     s.roles[0].env = env;
     s.roles[0].n_env = 1;
-    has(seed_notes(&s), "names the port 23456 itself, which may be taken by then: $MASTER_PORT",
+    has(seed_notes(&s), "hard-codes port 23456, which may be in use; $MASTER_PORT",
         "1.10: a literal of the environment");
     arena_free(s.arena);
 }
@@ -127,18 +126,18 @@ static void test_interfaces(void)
         const char *name = rows[i].name;
 
         seed_openpai(&s, 1, rows[i].command);
-        s.facts.interfaces = here;
+        s.facts.site.interfaces = here;
         if (name)
             has(seed_notes(&s),
                 arena_printf(s.arena,
-                             "warning: worker names the network interface %s, which a replica does "
-                             "not have: there is lo, ens5%s\n",
+                             "warning: worker: network interface %s not found; replicas have lo, "
+                             "ens5%s\n",
                              name,
-                             strcmp(name, "eth0") ? "" : "; --isolate network gives it an eth0"),
+                             strcmp(name, "eth0") ? "" : "; use --isolate network for an eth0"),
                 "1.13: %s", rows[i].command);
         else
             lacks(seed_notes(&s), "network interface", "1.13: nothing to say");
-        s.facts.interfaces = NULL;
+        s.facts.site.interfaces = NULL;
         lacks(seed_notes(&s), "network interface", "1.13: nor where they are not known");
         arena_free(s.arena);
     }
@@ -150,23 +149,24 @@ static void test_horovodrun(void)
         const char *command, *line;
     } rows[] = {
         {"horovodrun -np 16 --hostfile \"$AZUREML_MPI_HOSTFILE\" python train.py",
-         ": the same without it is mpirun -np 16 --hostfile \"$AZUREML_MPI_HOSTFILE\" -bind-to none"
+         "; without it: mpirun -np 16 --hostfile \"$AZUREML_MPI_HOSTFILE\" -bind-to none"
          " -map-by slot -x NCCL_DEBUG=INFO -x LD_LIBRARY_PATH -x PATH -mca pml ob1 -mca btl ^openib"
          " python train.py\n"},
         {"cd x && /usr/bin/horovodrun --verbose --start-timeout 9 -H=a:1,b:1 python 'a b' --x; ls",
-         ": the same without it is mpirun -H a:1,b:1 -bind-to none -map-by slot -x NCCL_DEBUG=INFO"
+         "; without it: mpirun -H a:1,b:1 -bind-to none -map-by slot -x NCCL_DEBUG=INFO"
          " -x LD_LIBRARY_PATH -x PATH -mca pml ob1 -mca btl ^openib python 'a b' --x\n"},
-        {"horovodrun -np 2 --min-np 1 --host-discovery-script d python train.py", " here\n"},
+        {"horovodrun -np 2 --min-np 1 --host-discovery-script d python train.py",
+         "horovodrun not found\n"},
         {"horovodrun -np", "mpirun -bind-to none"},
     };
     struct seed s;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         has(pai_notes(&s, rows[i].command), rows[i].line, "0.15: %s", rows[i].command);
-        has(seed_notes(&s), "warning: there is no horovodrun here", "0.15: it is missing");
-        s.facts.horovodrun = true;
-        lacks(seed_notes(&s), "there is no horovodrun", "0.15: unless it is there");
-        has(seed_notes(&s), "--disable-cache makes it look again", "0.15: but for its cache");
+        has(seed_notes(&s), "warning: horovodrun not found", "0.15: it is missing");
+        s.facts.machine.horovodrun = true;
+        lacks(seed_notes(&s), "horovodrun not found", "0.15: unless it is there");
+        has(seed_notes(&s), "use --disable-cache to repeat", "0.15: but for its cache");
         arena_free(s.arena);
     }
 }
@@ -175,18 +175,18 @@ static void test_place(void)
 {
     struct seed s;
 
-    seed_other(&s, "azureml-preview", FRAMEWORK_NONE, "true");
+    seed_other(&s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_NONE, "true");
     s.roles[0].image = "azureml:pytorch-1.7:1";
     s.spec.target = "nc24-cluster";
     s.spec.target_type = "AksCompute";
     has(seed_notes(&s), "note: image azureml:pytorch-1.7:1 is not used", "0.11: the environment");
-    has(seed_notes(&s), "note: compute.type AksCompute chooses no engine", "0.12: compute.type");
-    has(seed_notes(&s), "note: compute target nc24-cluster is not used", "0.13: compute.target");
+    has(seed_notes(&s), "note: compute.type AksCompute is ignored", "0.12: compute.type");
+    has(seed_notes(&s), "note: compute target nc24-cluster is ignored", "0.13: compute.target");
     lacks(seed_notes(&s), "entry point", "2.4: there is a command");
     s.roles[0].shell = NULL;
     has(seed_notes(&s),
-        "warning: worker has no command: it would run the entry point of azureml:pytorch-1.7:1, "
-        "which is not here; give one with --entrypoint worker='CMD'\n",
+        "warning: worker has no command: the entry point of azureml:pytorch-1.7:1 is not available "
+        "locally; use --entrypoint worker='CMD'\n",
         "2.4: no command");
     s.roles[0].image = NULL;
     has(seed_notes(&s), "the entry point of its image", "2.4: nor an image");
@@ -202,40 +202,40 @@ static void test_devices(void)
 {
     struct seed s;
 
-    seed_other(&s, "azureml-preview", FRAMEWORK_NONE, "true");
+    seed_other(&s, PLATFORM_AZUREML_PREVIEW, FRAMEWORK_NONE, "true");
     is_str(seed_env(&s, 1, "CUDA_VISIBLE_DEVICES"), NULL, "0.16: no GPU asked, nothing said");
     s.roles[0].res.gpu = 4;
-    s.facts.gpus = 7;
+    s.facts.machine.gpus = 7;
     is_str(seed_env(&s, 1, "CUDA_VISIBLE_DEVICES"), " (muster)", "0.16: fewer than asked: none");
-    has(seed_notes(&s), "warning: each worker asks for 4 GPUs: none is made visible", "0.16: told");
-    has(seed_notes(&s), "this machine has 7\n", "0.16: with the number");
-    s.facts.gpus = 8;
+    has(seed_notes(&s), "warning: worker: requests 4 GPUs per replica", "0.16: told");
+    has(seed_notes(&s), "this machine has 7;", "0.16: with the number");
+    s.facts.machine.gpus = 8;
     is_str(seed_env(&s, 0, "CUDA_VISIBLE_DEVICES"), "0,1,2,3 (muster)", "0.16: enough: a share");
     is_str(seed_env(&s, 1, "CUDA_VISIBLE_DEVICES"), "4,5,6,7 (muster)", "0.16: and another");
-    s.facts.gpus_pretended = true;
+    s.facts.machine.gpus_pretended = true;
     is_str(seed_env(&s, 1, "CUDA_VISIBLE_DEVICES"), " (muster)", "0.16: pretended: none visible");
-    has(seed_notes(&s), "note: each worker asks for 4 GPUs: pretended ones are counted",
+    has(seed_notes(&s), "note: worker: requests 4 GPUs per replica; those of --gpus are counted",
         "0.16: told as a note");
-    s.facts.gpus = 2;
-    has(seed_notes(&s), "warning: the job asks for 8 GPUs, 2 are pretended", "0.16: counted");
+    s.facts.machine.gpus = 2;
+    has(seed_notes(&s), "warning: the job requests 8 GPUs, --gpus provides 2", "0.16: counted");
     s.roles[0].res.shm = INT64_C(256) << 20;
     lacks(seed_notes(&s), "/dev/shm", "3.6: /dev/shm as asked");
-    s.facts.isolation = "none";
-    has(seed_notes(&s), "note: the 256 MiB of /dev/shm that worker asks for are not set apart",
+    s.facts.site.isolation = "none";
+    has(seed_notes(&s), "note: worker: /dev/shm of 256 MiB is not set up",
         "3.6: not possible without namespaces");
     arena_free(s.arena);
 }
 
 static void test_gpus(void)
 {
-    static const char said[] = "warning: worker asks for the backend nccl";
+    static const char said[] = "warning: worker: backend nccl needs GPUs";
     struct seed s;
 
     seed_openpai(&s, 1, "python train.py -n 2 --dist-backend nccl");
     has(seed_notes(&s), said, "1.14: nccl without a GPU");
-    s.facts.gpus = 2;
+    s.facts.machine.gpus = 2;
     lacks(seed_notes(&s), said, "1.14: with GPUs it is fine");
-    s.facts.gpus_pretended = true;
+    s.facts.machine.gpus_pretended = true;
     has(seed_notes(&s), said, "1.14: pretended ones do not help");
     arena_free(s.arena);
     seed_openpai(&s, 1, "python train.py --backend=gloo");
@@ -244,7 +244,7 @@ static void test_gpus(void)
     seed_openpai(&s, 1, "git clone https://github.com/NVIDIA/apex");
     has(seed_notes(&s), "warning: worker installs Apex, which needs GPUs",
         "1.8: Apex without a GPU");
-    s.facts.gpus = 2;
+    s.facts.machine.gpus = 2;
     lacks(seed_notes(&s), "Apex", "1.8: with GPUs it is fine");
     arena_free(s.arena);
 }
@@ -262,7 +262,7 @@ static void test_clones(void)
         {"git pull", false},
         {"echo git", false},
     };
-    static const char said[] = "warning: all 2 replicas of worker `git clone`";
+    static const char said[] = "warning: all 2 replicas of worker run `git clone`";
     struct seed s;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

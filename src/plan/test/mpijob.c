@@ -2,15 +2,15 @@
  * version's operator makes them. */
 #include "plan/test/seed.h"
 
-static const char *const names[] = {"kubeflow-mpi-v1alpha2", "kubeflow-mpi-v1",
-                                    "kubeflow-mpi-v2beta1"};
+static const enum platform_kind names[] = {PLATFORM_MPIJOB_V1ALPHA2, PLATFORM_MPIJOB_V1,
+                                           PLATFORM_MPIJOB_V2BETA1};
 
-static void seed_mpijob(struct seed *s, const char *dialect, const char *implementation)
+static void seed_mpijob(struct seed *s, enum platform_kind platform, const char *implementation)
 {
     static const char *const argv[] = {"mpirun", "x", NULL};
 
     seed_init(s);
-    s->spec.dialect = dialect;
+    s->spec.platform = platform_of(platform);
     s->spec.name = "pi";
     s->spec.mpi = NULL;
     s->spec.implementation = implementation;
@@ -22,24 +22,25 @@ static void seed_mpijob(struct seed *s, const char *dialect, const char *impleme
 static void test_hostfiles(void)
 {
     static const struct {
-        const char *dialect, *implementation, *space, *want;
+        enum platform_kind platform;
+        const char *implementation, *space, *want;
     } rows[] = {
-        {"kubeflow-mpi-v1alpha2", "OpenMPI", "a", "pi-worker-0 slots=10\npi-worker-1 slots=10\n"},
-        {"kubeflow-mpi-v1alpha2", "Intel", "a", "pi-worker-0:10\npi-worker-1:10\n"},
-        {"kubeflow-mpi-v1", "OpenMPI", NULL, "pi-worker-0 slots=10\npi-worker-1 slots=10\n"},
-        {"kubeflow-mpi-v2beta1", "OpenMPI", "tenant-a",
+        {PLATFORM_MPIJOB_V1ALPHA2, "OpenMPI", "a", "pi-worker-0 slots=10\npi-worker-1 slots=10\n"},
+        {PLATFORM_MPIJOB_V1ALPHA2, "Intel", "a", "pi-worker-0:10\npi-worker-1:10\n"},
+        {PLATFORM_MPIJOB_V1, "OpenMPI", NULL, "pi-worker-0 slots=10\npi-worker-1 slots=10\n"},
+        {PLATFORM_MPIJOB_V2BETA1, "OpenMPI", "tenant-a",
          "pi-worker-0.pi.tenant-a.svc slots=10\npi-worker-1.pi.tenant-a.svc slots=10\n"},
-        {"kubeflow-mpi-v2beta1", "MPICH", NULL,
+        {PLATFORM_MPIJOB_V2BETA1, "MPICH", NULL,
          "pi-worker-0.pi.default.svc:10\npi-worker-1.pi.default.svc:10\n"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct seed s;
 
-        seed_mpijob(&s, rows[i].dialect, rows[i].implementation);
+        seed_mpijob(&s, rows[i].platform, rows[i].implementation);
         s.spec.namespace_ = rows[i].space;
         is_str(seed_plan(&s)->operator_hostfile, rows[i].want, "%s, %s: its hostfile",
-               rows[i].dialect, rows[i].implementation);
+               platform_words[rows[i].platform], rows[i].implementation);
         arena_free(s.arena);
     }
 }
@@ -54,7 +55,7 @@ static void test_discovery(void)
     seed_mpijob(&s, names[1], "OpenMPI");
     is_str(seed_plan(&s)->discover_hosts, "#!/bin/sh\necho pi-worker-0:10\necho pi-worker-1:10\n",
            "v1 tells slots");
-    s.facts.isolation = "none";
+    s.facts.site.isolation = "none";
     has(seed_plan(&s)->discover_hosts, "echo 127.1.0.2:10\n", "addresses where there are no names");
     arena_free(s.arena);
 
@@ -119,7 +120,7 @@ static void test_variables(void)
     is_str(seed_env(&s, 0, "OMPI_MCA_plm_rsh_args"), NULL, "no ssh");
     arena_free(s.arena);
 
-    seed_mpijob(&s, "t9k-mpi", NULL);
+    seed_mpijob(&s, PLATFORM_T9K, NULL);
     ok(!seed_plan(&s)->operator_hostfile, "T9k's MPIJob has no such operator");
     arena_free(s.arena);
 }
@@ -129,8 +130,8 @@ static void test_notes(void)
     struct seed s;
 
     seed_mpijob(&s, names[2], "MPICH");
-    has(seed_notes(&s), "asks for MPICH, and mpirun is Open MPI 4 here", "another MPI is told");
-    s.facts.mpi = MPI_HYDRA;
+    has(seed_notes(&s), "requires MPICH; using Open MPI 4", "another MPI is told");
+    s.facts.machine.mpi = MPI_HYDRA;
     ok(!strstr(seed_notes(&s), "asks for"), "the right one is not");
     arena_free(s.arena);
 }

@@ -151,9 +151,9 @@ static void test_roles(void)
     is_str(seed_env(&s, 2, "PAI_HOST_IP_psserver1_0"), "127.1.0.3 (dialect)",
            "1.11: the form that a shell can use");
     is_str(seed_env(&s, 2, "PAI_HOST_IP_ps.server~1_0"), NULL, "1.11: and not the other");
-    s.facts.gpus = 4;
+    s.facts.machine.gpus = 4;
     is_str(seed_env(&s, 3, "NVIDIA_VISIBLE_DEVICES"), "2,3 (dialect)", "GPUs that are there");
-    s.facts.gpus_pretended = true;
+    s.facts.machine.gpus_pretended = true;
     is_str(seed_env(&s, 3, "NVIDIA_VISIBLE_DEVICES"), "none (dialect)", "pretended ones are not");
     arena_free(s.arena);
 }
@@ -169,14 +169,14 @@ static void test_job_envs(void)
     s.roles[0].n_env = ARRAY_SIZE(job);
     is_str(seed_env(&s, 0, "paiAzRDMA"), "true (job)", "3.10: jobEnvs are exported as given");
     is_str(seed_env(&s, 0, "PAI_JOB_NAME"), "mine (job)", "3.10: and win");
-    s.facts.user = NULL;
+    s.facts.caller.user = NULL;
     s.roles[0].n_env = 1;
     is_str(seed_env(&s, 0, "FRAMEWORK_NAME"), "user~job (dialect)", "somebody is the user");
     s.roles[0].min_failed = -1;
     is_str(seed_env(&s, 0, "PAI_MIN_FAILED_TASK_COUNT_worker"), " (dialect)",
            "a rule that is off is empty");
     s.roles[0].replicas = 2000;
-    s.facts.ports = ARENA_ARRAY(s.arena, int, 8000);
+    s.facts.site.ports = ARENA_ARRAY(s.arena, int, 8000);
     has(seed_env(&s, 1999, "PAI_HOST_IP_worker_1999"), "127.1.7.208", "many tasks");
     arena_free(s.arena);
 }

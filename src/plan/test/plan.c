@@ -81,27 +81,27 @@ static void test_open_mpi(void)
            "the hostfile");
     ok(seed_plan(&s)->rank_wrapper, "ranks are started through the shim");
 
-    s.facts.mpi_prefix_ok = false;
+    s.facts.machine.mpi_prefix_ok = false;
     is_str(seed_line(&s),
            "/usr/local/bin/mpirun --hostfile /run/ID/hostfile -mca btl ^openib" OPEN_MPI_TAIL,
            "no daemon below the prefix: no --prefix");
-    has(seed_notes(&s), "note: --prefix /usr/local is left out", "and a note");
+    has(seed_notes(&s), "note: --prefix /usr/local is ignored", "and a note");
 
-    s.facts.mpi = MPI_OPEN_MPI_5;
+    s.facts.machine.mpi = MPI_OPEN_MPI_5;
     is_str(seed_line(&s),
            "/usr/local/bin/mpirun --hostfile /run/ID/hostfile -mca btl ^openib -N 3"
            " --allow-run-as-root -bind-to none ./random_walk 20 40 2",
            "Open MPI 5 knows no recovery");
     has(seed_notes(&s),
-        "note: Open MPI 5 has no counterpart of --enable-recovery, --max-restarts 100: left out",
+        "note: Open MPI 5 has no equivalent of --enable-recovery, --max-restarts 100; omitted",
         "and a note");
 
-    s.facts.mpi = MPI_NOT_FOUND;
-    s.facts.mpirun = NULL;
-    s.facts.mpi_home_ok = false;
+    s.facts.machine.mpi = MPI_NOT_FOUND;
+    s.facts.machine.mpirun = NULL;
+    s.facts.machine.mpi_home_ok = false;
     is_str(seed_line(&s), "mpirun --hostfile /run/ID/hostfile -mca btl ^openib" OPEN_MPI_TAIL,
            "without an mpirun the line says what was wanted");
-    has(seed_notes(&s), "warning: no mpirun was found: install openmpi-bin", "and what to install");
+    has(seed_notes(&s), "warning: mpirun not found; install openmpi-bin", "and what to install");
     arena_free(s.arena);
 }
 
@@ -113,16 +113,16 @@ static void test_hydra(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.mpi = MPI_HYDRA;
-    s.facts.mpirun = "/usr/bin/mpiexec.hydra";
+    s.facts.machine.mpi = MPI_HYDRA;
+    s.facts.machine.mpirun = "/usr/bin/mpiexec.hydra";
     is_str(seed_line(&s),
            "/usr/bin/mpiexec.hydra -f /run/ID/hostfile -ppn 3 -n 15 -bind-to none"
            " /tmp/ID/bin/muster-rank ./random_walk 20 40 2",
            "the line");
     has(seed_plan(&s)->hostfile, "mpi-example-worker-0:3\nmpi-example-worker-1:3\n", "hostfile");
     has(seed_notes(&s),
-        "note: MPICH (Hydra) has no counterpart of -mca btl '^openib', --enable-recovery,"
-        " --max-restarts 100, --allow-run-as-root: left out",
+        "note: MPICH (Hydra) has no equivalent of -mca btl '^openib', --enable-recovery,"
+        " --max-restarts 100, --allow-run-as-root; omitted",
         "one note names what is left out");
 
     s.mpi.extra_args = args;
@@ -132,10 +132,10 @@ static void test_hydra(void)
            "/usr/bin/mpiexec.hydra -f /run/ID/hostfile -n 7 -genv A b=c -verbose"
            " /tmp/ID/bin/muster-rank ./random_walk 20 40 2",
            "-np, -x and unknown options");
-    has(seed_notes(&s), "--map-by slot, --mca pml ob1: left out", "values go with their options");
+    has(seed_notes(&s), "--map-by slot, --mca pml ob1; omitted", "values go with their options");
     has(seed_plan(&s)->hostfile, "mpi-example-worker-4:2\n", "-np fits on the hosts");
     is_int(seed_plan(&s)->world, 7, "-np is the number of ranks");
-    has(seed_notes(&s), "note: nothing says how many ranks a worker takes: 2 each", "and a note");
+    has(seed_notes(&s), "note: worker: slots not set; defaults to 2 per replica", "and a note");
     arena_free(s.arena);
 }
 
@@ -162,17 +162,17 @@ static void test_fallbacks(void)
     struct seed s;
 
     seed_init(&s);
-    s.facts.workdir_ok = missing;
+    s.facts.machine.workdir_ok = missing;
     is_str(seed_plan(&s)->workdirs[1], "/jobs", "no such directory: the job file's own");
     has(seed_notes(&s),
-        "warning: there is no directory /usr/local/code here: the job runs in /jobs\n", "told");
+        "warning: working directory /usr/local/code does not exist; running in /jobs\n", "told");
     s.roles[1].workdir = "code";
-    s.facts.workdir_ok = seed_workdirs;
+    s.facts.machine.workdir_ok = seed_workdirs;
     is_str(seed_plan(&s)->workdirs[1], "/jobs/code", "a relative one starts at the job file");
-    s.facts.sshd_ok = false;
-    s.facts.mpi_home_ok = false;
-    has(seed_notes(&s), "warning: there is no /usr/sbin/sshd here", "sshd");
-    has(seed_notes(&s), "warning: there is no mpirun in /usr/local/bin here", "mpiHome");
+    s.facts.machine.sshd_ok = false;
+    s.facts.machine.mpi_home_ok = false;
+    has(seed_notes(&s), "note: /usr/sbin/sshd not found", "sshd");
+    has(seed_notes(&s), "warning: mpirun not found in /usr/local/bin", "mpiHome");
     arena_free(s.arena);
 }
 
@@ -187,27 +187,26 @@ static void test_resource_notes(void)
     is_str(
         seed_notes(&s),
         "note: /usr/local/bin/mpirun is Open MPI 4, version 4.1.4\n"
-        "note: --enable-recovery makes mpirun hide a failed rank or wait for ever: Muster"
-        " watches every rank itself and ends the run\n"
-        "note: image some/image:1 is not used: the job runs on this machine itself\n"
-        "warning: the cpu limit 100m gives each worker 10 % of one core: expect it to be throttled"
-        " most of the time\n"
-        "note: requests only count when a job is admitted: nothing is set aside\n",
+        "note: --enable-recovery makes mpirun hide a failed rank or wait forever; Muster watches "
+        "every rank and ends the job\n"
+        "note: image some/image:1 is not used; running with what is installed on this machine\n"
+        "warning: worker: the CPU limit 100m is 10 % of one core; expect heavy throttling\n"
+        "note: resource requests are not reserved\n",
         "the example's notes, each once");
-    s.facts.cgroup_limits = false;
-    s.facts.cgroup_why = "no delegated group";
-    has(seed_notes(&s), "cpu and memory are not enforced: no delegated group", "no cgroup");
+    s.facts.machine.cgroup_limits = false;
+    s.facts.machine.cgroup_why = "no delegated group";
+    has(seed_notes(&s), "CPU and memory limits are not enforced: no delegated group", "no cgroup");
     s.roles[1].res.cpu_request_milli = 2000;
     s.roles[1].res.cpu_limit_milli = 4000;
     s.roles[1].res.memory_limit = INT64_C(8) << 30;
     s.roles[1].res.memory_request = INT64_C(1) << 30;
     s.roles[1].res.gpu = 1;
-    s.facts.memory = INT64_C(4) << 30;
+    s.facts.machine.memory = INT64_C(4) << 30;
     has(seed_notes(&s), "warning: 5 × worker request 10 cores, this machine has 2", "cores");
-    has(seed_notes(&s), "warning: the cpu limit of worker is 4 cores", "cpu limit");
-    has(seed_notes(&s), "warning: the memory limit of worker is 8", "memory limit");
+    has(seed_notes(&s), "warning: worker: the CPU limit is 4 cores", "cpu limit");
+    has(seed_notes(&s), "warning: worker: the memory limit is 8", "memory limit");
     has(seed_notes(&s), "warning: 5 × worker request 1", "memory requests");
-    has(seed_notes(&s), "warning: each worker asks for 1 GPU: none is made visible", "gpu");
+    has(seed_notes(&s), "warning: worker: requests 1 GPU per replica, this machine has 0", "gpu");
     arena_free(s.arena);
 }
 
@@ -222,13 +221,13 @@ static void test_policy_notes(void)
     s.spec.ttl_s = 60;
     s.roles[0].restart = RESTART_ON_FAILURE;
     s.roles[0].restart_limit = -1;
-    has(seed_notes(&s), "note: clean-up policy None: replicas that still run", "None");
-    has(seed_notes(&s), "note: a cluster would delete the job 1 min 0 s after its end", "ttl");
-    has(seed_notes(&s), "note: the file names no limit for the restarts of launcher: each is",
+    has(seed_notes(&s), "note: clean-up policy None is ignored: replicas still run", "None");
+    has(seed_notes(&s), "note: time to live of 1 min 0 s after the end is ignored", "ttl");
+    has(seed_notes(&s), "note: launcher: the file sets no restart limit; defaults",
         "restarts without a limit");
     s.spec.clean_up = CLEAN_UP_ALL;
     s.spec.has_restart_budget = true;
-    has(seed_notes(&s), "note: clean-up policy All: logs are kept", "All");
+    has(seed_notes(&s), "note: clean-up policy All does not remove logs", "All");
     ok(!strstr(seed_notes(&s), "names no limit"), "a limit needs no note");
     arena_free(s.arena);
 }
@@ -250,7 +249,7 @@ static void test_run_n(void)
                                .res = s.roles[1].res};
     s.spec = (struct job_spec){
         .name = "muster", .roles = s.roles, .n_roles = 1, .dir = "/here", .priority = -1};
-    s.facts.ports = (const int[]){20000};
+    s.facts.site.ports = (const int[]){20000};
 
     const struct plan *plan = seed_plan(&s);
 

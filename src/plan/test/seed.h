@@ -1,5 +1,5 @@
-/* seed.h - the example job as a spec made by hand, and facts about a machine: what the tests of this
- * room start from. A test changes what it is about before it plans.
+/* seed.h - the example job as a spec made by hand, and facts about a machine: what the tests of
+ * this room start from. A test changes what it is about before it plans.
  */
 #ifndef PLAN_TEST_SEED_H
 #define PLAN_TEST_SEED_H
@@ -41,28 +41,28 @@ static inline void seed_init(struct seed *s)
                 .recovery = true,
                 .sshd_path = "/usr/sbin/sshd"},
         .spec = {.name = "mpi-example",
-                 .dialect = "t9k-mpi",
+                 .platform = platform_of(PLATFORM_T9K),
                  .framework = FRAMEWORK_MPI,
                  .file = "mpi-example.yaml",
                  .dir = "/jobs",
                  .n_roles = 2,
                  .priority = -1},
-        .facts = {.root = true,
-                  .cpus = 2,
-                  .isolation = "names",
-                  .run_id = "ID",
-                  .run_dir = "/run/ID",
-                  .scratch_dir = "/tmp/ID",
-                  .caller_dir = "/here",
-                  .caller_env = seed_environ,
-                  .cgroup_limits = true,
-                  .mpi = MPI_OPEN_MPI_4,
-                  .mpirun = "/usr/local/bin/mpirun",
-                  .mpi_version = "4.1.4",
-                  .mpi_home_ok = true,
-                  .mpi_prefix_ok = true,
-                  .workdir_ok = seed_workdirs,
-                  .sshd_ok = true},
+        .facts = {.machine.root = true,
+                  .machine.cpus = 2,
+                  .site.isolation = "names",
+                  .site.run_id = "ID",
+                  .site.run_dir = "/run/ID",
+                  .site.scratch_dir = "/tmp/ID",
+                  .caller.dir = "/here",
+                  .caller.env = seed_environ,
+                  .machine.cgroup_limits = true,
+                  .machine.mpi = MPI_OPEN_MPI_4,
+                  .machine.mpirun = "/usr/local/bin/mpirun",
+                  .machine.mpi_version = "4.1.4",
+                  .machine.mpi_home_ok = true,
+                  .machine.mpi_prefix_ok = true,
+                  .machine.workdir_ok = seed_workdirs,
+                  .machine.sshd_ok = true},
     };
     for (size_t i = 0; i < ARRAY_SIZE(s->roles); i++) {
         s->roles[i].res = RESOURCES_UNSET;
@@ -72,9 +72,9 @@ static inline void seed_init(struct seed *s)
     s->spec.mpi = &s->mpi;
 }
 
-/* A job of another dialect: one role `worker` with this command, and no mpirun line to compose.
+/* A job of another platform: one role `worker` with this command, and no mpirun line to compose.
  * roles[1] is there to be used: set its name and spec.n_roles. */
-static inline void seed_other(struct seed *s, const char *dialect, enum framework framework,
+static inline void seed_other(struct seed *s, enum platform_kind platform, enum framework framework,
                               const char *shell)
 {
     static const int numbers[64] = {20000, 20001, 20002, 20003, 20004, 20005, 20006, 20007,
@@ -86,13 +86,13 @@ static inline void seed_other(struct seed *s, const char *dialect, enum framewor
         s->roles[i] = (struct role){
             .name = "worker", .replicas = 2, .slots = 1, .shell = shell, .res = RESOURCES_UNSET};
     s->spec.name = "job";
-    s->spec.dialect = dialect;
+    s->spec.platform = platform_of(platform);
     s->spec.framework = framework;
     s->spec.mpi = NULL;
     s->spec.n_roles = 1;
-    s->facts.ports = numbers;
-    s->facts.interface = "lo";
-    s->facts.user = "ann";
+    s->facts.site.ports = numbers;
+    s->facts.site.interface = "lo";
+    s->facts.caller.user = "ann";
 }
 
 /* The seed's distributed PyTorch job as an OpenPAI file of either generation. */
@@ -104,7 +104,7 @@ static inline void seed_openpai(struct seed *s, int version, const char *shell)
     static const struct pai_spec pai[] = {
         {0}, {.version = 1, .data_dir = "hdfs://d"}, {.version = 2}};
 
-    seed_other(s, version == 1 ? "openpai-v1" : "openpai-v2", FRAMEWORK_NONE, shell);
+    seed_other(s, PLATFORM_OPENPAI, FRAMEWORK_NONE, shell);
     s->spec.pai = &pai[version];
     s->spec.gang = true;
     for (size_t i = 0; i < ARRAY_SIZE(s->roles); i++) {

@@ -10,7 +10,8 @@
 
 static struct arena *a;
 
-/* --- jobs --------------------------------------------------------------------------------------- */
+/* --- jobs ---------------------------------------------------------------------------------------
+ */
 
 static struct role role_of(const char *name, enum role_kind kind, int32_t replicas, int32_t slots,
                            const char *shell)
@@ -67,7 +68,8 @@ static const struct adjustments *on_two_cpus(struct adjustments adj)
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ADJ(...) on_two_cpus((struct adjustments){__VA_ARGS__})
 
-/* --- arithmetic --------------------------------------------------------------------------------- */
+/* --- arithmetic ---------------------------------------------------------------------------------
+ */
 
 static void test_fit_counts(void)
 {
@@ -132,7 +134,8 @@ static void test_fit_property(void)
     is_int(bad, 0, "20000 random jobs");
 }
 
-/* --- MPI ---------------------------------------------------------------------------------------- */
+/* --- MPI ----------------------------------------------------------------------------------------
+ */
 
 static void test_mpi(void)
 {
@@ -155,7 +158,7 @@ static void test_mpi(void)
            "as much as fits");
     is_str(adjusted(&spec, ADJ(.fit = true, .gpus = 16)),
            "launcher 1x1 {mpirun -np 16 -N 4 t}, worker 4x4\n"
-           "note: --fit: nothing has to be smaller here",
+           "note: --fit: the job fits this machine as it is",
            "--gpus counts instead of processors");
     is_str(adjusted(&spec, ADJ(.scale = LIST("worker=2"))),
            "launcher 1x1 {mpirun -np 8 -N 4 t}, worker 2x4\n"
@@ -199,9 +202,9 @@ static void test_unseen(void)
     static const struct {
         const char *command, *want;
     } rows[] = {
-        {"mpirun -np $N t", "warning: the command of launcher: -np is $N: left as it is"},
-        {"mpirun t", "warning: -np is not in the command of launcher: left"},
-        {"./run.sh", "warning: no mpirun is seen in the command of launcher"},
+        {"mpirun -np $N t", "warning: the command of launcher: -np is $N; not changed"},
+        {"mpirun t", "warning: the command of launcher has no -np"},
+        {"./run.sh", "warning: no mpirun found in the command of launcher"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -244,7 +247,8 @@ static void test_composed(void)
     is_int((long long)changes.n, 3, "three sentences");
 }
 
-/* --- others ------------------------------------------------------------------------------------- */
+/* --- others -------------------------------------------------------------------------------------
+ */
 
 static void test_torch(void)
 {
@@ -285,7 +289,7 @@ static void test_tensorflow(void)
            "note: worker: 4 replicas instead of 8 (--fit)\n"
            "note: worker: a minimum of succeeded replicas of 4 instead of 8",
            "roles shrink together, completion counts with them");
-    has(adjusted(&spec, ADJ(.fit = true)), "--fit: 4 processes remain for 2 CPUs",
+    has(adjusted(&spec, ADJ(.fit = true)), "--fit: 4 processes remain on 2 CPUs",
         "what cannot be smaller is told");
 }
 
@@ -330,7 +334,8 @@ static void test_secret(void)
         ok(!strstr(changes.v[i].text, "s3cret"), "without it");
 }
 
-/* --- commands and paths ------------------------------------------------------------------------- */
+/* --- commands and paths -------------------------------------------------------------------------
+ */
 
 static void test_entrypoint(void)
 {
@@ -340,31 +345,32 @@ static void test_entrypoint(void)
     struct job_spec spec = job_of(roles, 3);
     const struct mpi_spec mpi = {.extra_args = LIST(NULL), .program = LIST("x")};
 
-    is_str(spec_without_command(&spec)->name, "launcher", "2.4: a role without a command");
+    ok(spec_lacks_command(&spec, &spec.roles[0]), "2.4: a role without a command");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST("launcher=mpirun x=1"))),
            "launcher 1x1 {mpirun x=1}, worker 2x1, ps 1x1 {serve}\n"
-           "note: launcher: the command is what --entrypoint says",
+           "note: launcher: command set by --entrypoint",
            "2.4: --entrypoint ROLE=CMD");
     has(adjusted(&spec, ADJ(.entrypoint = LIST("A=1 mpirun x"))), "launcher 1x1 {A=1 mpirun x}",
         "CMD for every role that lacks one");
     has(adjusted(&spec, ADJ(.entrypoint = LIST("ps=serve --new"))),
-        "ps 1x1 {serve --new}\nnote: ps: the command of the file is replaced", "another one");
+        "ps 1x1 {serve --new}\nnote: ps: command overridden", "another one");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST("worker=x"))),
-           "error: --entrypoint: a worker only waits for the launcher's ranks, it runs no command",
+           "error: --entrypoint: a worker runs no command; it only hosts ranks of the launcher",
            "never an MPI worker's");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST("luancher=x"))),
-           "error: --entrypoint: there is no role \"luancher\", did you mean \"launcher\"?",
+           "error: --entrypoint: role \"luancher\" not found; did you mean \"launcher\"?",
            "a slip in the role");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST("ps="))),
            "error: --entrypoint: the command of ps is empty", "nothing");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST(""))),
            "error: --entrypoint: the command is empty", "nothing at all");
     spec.mpi = &mpi;
-    ok(!spec_without_command(&spec), "a composed line is a command");
-    has(adjusted(&spec, ADJ(.entrypoint = LIST("launcher=x"))), "is composed from the file",
+    ok(!spec_lacks_command(&spec, &spec.roles[0]), "a composed line is a command");
+    has(adjusted(&spec, ADJ(.entrypoint = LIST("launcher=x"))), "is generated from the file",
         "which is not replaced");
     is_str(adjusted(&spec, ADJ(.entrypoint = LIST("x"))),
-           "error: --entrypoint: every role has its command; ROLE=CMD replaces one", "not needed");
+           "error: --entrypoint: every role has a command; use ROLE=CMD to override one",
+           "not needed");
 }
 
 static void test_image(void)
@@ -375,18 +381,18 @@ static void test_image(void)
 
     roles[0].image = "azureml:torch:1";
     has(adjusted(&spec, ADJ(.image = LIST("r/t:2"))),
-        "\nnote: master: the image is r/t:2 instead of azureml:torch:1 (--image)"
-        "\nnote: worker: the image is r/t:2 (--image)",
+        "\nnote: master: image r/t:2 instead of azureml:torch:1 (--image)"
+        "\nnote: worker: image r/t:2 (--image)",
         "--image for roles without one");
     roles[0].image = roles[1].image = "i";
     has(adjusted(&spec, ADJ(.image = LIST("worker=j"))),
-        "\nnote: worker: the image is j instead of i (--image)", "for one role");
-    has(adjusted(&spec, ADJ(.image = LIST("j"))), "error: --image: every role has its image",
+        "\nnote: worker: image j instead of i (--image)", "for one role");
+    has(adjusted(&spec, ADJ(.image = LIST("j"))), "error: --image: every role has an image",
         "not needed");
     has(adjusted(&spec, ADJ(.image = LIST("wroker=j"))), "did you mean \"worker\"",
         "a slip in the role");
-    has(adjusted(&spec, ADJ(.image = LIST("worker="))), "error: --image: \"\" is no name",
-        "nothing");
+    has(adjusted(&spec, ADJ(.image = LIST("worker="))),
+        "error: --image: \"\" is not a valid image name", "nothing");
 }
 
 static void test_map(void)
@@ -414,10 +420,11 @@ static void test_map(void)
     is_str(made->roles[0].env[1].value, "/mnt/database", "not one that only begins like it");
     is_int((long long)changes.n, 3, "each is told");
     has(changes.v[1].text, "the command of worker: 2 paths replaced", "with its number");
-    has(adjusted(&spec, ADJ(.map = LIST("/nowhere=/x"))), "warning: --map: no such path",
+    has(adjusted(&spec, ADJ(.map = LIST("/nowhere=/x"))), "warning: --map: the path does not occur",
         "a path that is not there");
-    has(adjusted(&spec, ADJ(.map = LIST("/=/x"))), "error: --map /=/x: / itself", "the root");
-    has(adjusted(&spec, ADJ(.map = LIST("a=/x"))), "both absolute", "a relative path");
+    has(adjusted(&spec, ADJ(.map = LIST("/=/x"))), "error: --map /=/x: / cannot be mapped",
+        "the root");
+    has(adjusted(&spec, ADJ(.map = LIST("a=/x"))), "with absolute paths", "a relative path");
 }
 
 /* Azure ML: inputs that are elsewhere, tasks on nodes, the command of a job that mpirun runs. */
@@ -480,15 +487,15 @@ static void test_refused(void)
     static const struct {
         const char *scale, *message;
     } rows[] = {
-        {"worker", "error: --scale worker: it must be ROLE=N"},
-        {"=3", "error: --scale =3: it must be ROLE=N"},
-        {"wroker=3", "error: --scale: there is no role \"wroker\", did you mean \"worker\"?"},
-        {"zzz=3", "error: --scale: there is no role \"zzz\", only launcher, worker"},
-        {"worker=0", "error: --scale worker=0: \"0\" is no number from 1 to 8192"},
-        {"worker=-1", "\"-1\" is no number"},
-        {"worker=many", "\"many\" is no number"},
-        {"worker=99999", "is no number from 1 to 8192"},
-        {"launcher=2", "a launcher is always one process"},
+        {"worker", "error: --scale must be ROLE=N, not \"worker\""},
+        {"=3", "error: --scale must be ROLE=N, not \"=3\""},
+        {"wroker=3", "error: --scale: role \"wroker\" not found; did you mean \"worker\"?"},
+        {"zzz=3", "error: --scale: role \"zzz\" not found; roles: launcher, worker"},
+        {"worker=0", "error: --scale worker=0: \"0\" is not a number from 1 to 8192"},
+        {"worker=-1", "\"-1\" is not a number"},
+        {"worker=many", "\"many\" is not a number"},
+        {"worker=99999", "is not a number from 1 to 8192"},
+        {"launcher=2", "a launcher is always a single process"},
     };
     const struct role roles[] = {role_of("launcher", ROLE_LAUNCHER, 1, 1, "mpirun t"),
                                  role_of("worker", ROLE_HOST, 4, 4, NULL)};

@@ -43,19 +43,22 @@ static void test_options(void)
             is_int(o->meaning, rows[i].meaning, "\"%s\": its meaning", rows[i].word);
         is_str(value ? value : "", rows[i].value ? rows[i].value : "", "\"%s\": its value",
                rows[i].word);
-        is_int((long long)mpi_option_values(rows[i].word), rows[i].values > 0 ? rows[i].values : 0,
-               "\"%s\": words that follow", rows[i].word);
+        is_int((long long)mpi_option_values(rows[i].word, NULL),
+               rows[i].values > 0 ? rows[i].values : 0, "\"%s\": words that follow", rows[i].word);
     }
 }
 
 static void test_words(void)
 {
+    static const char *const env[] = {"-env", "A=b", "-genv", "A", "b=c", NULL};
     static const char *const args[] = {"-mca", "a", "b", "prog", NULL}, *const cut[] = {"-mca", "a",
                                                                                         NULL};
 
     is_int((long long)mpi_option_words(args), 3, "an option with both its values");
     is_int((long long)mpi_option_words(cut), 2, "as many as there are");
     is_int((long long)mpi_option_words(args + 3), 1, "a word that is none");
+    is_int((long long)mpi_option_words(env), 2, "NAME=VALUE is one word");
+    is_int((long long)mpi_option_words(env + 2), 3, "NAME VALUE are two");
 }
 
 static void test_others(void)

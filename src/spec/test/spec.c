@@ -59,8 +59,11 @@ static void test_names(struct arena *a)
                             .replicas = rows[i].replicas,
                             .slots = 1,
                             .res = RESOURCES_UNSET};
-        struct job_spec spec = {
-            .name = rows[i].name, .name_at = &name_at, .roles = &role, .n_roles = 1};
+        struct job_spec spec = {.platform = platform_of(PLATFORM_T9K),
+                                .name = rows[i].name,
+                                .name_at = &name_at,
+                                .roles = &role,
+                                .n_roles = 1};
         unsigned int line;
         const char *hint;
 
@@ -268,35 +271,82 @@ static void test_set_names(struct arena *a)
 {
     static const char x45[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     static const struct {
-        const char *dialect, *prefix, *code;
+        enum platform_kind platform;
+        const char *prefix, *code;
     } rows[] = {
-        {"kubeflow-mpi-v1alpha1", "", "none"}, {"kubeflow-mpi-v1alpha1", "b", "W0110"},
-        {"kubeflow-mpi-v1alpha2", "", "none"}, {"kubeflow-mpi-v1alpha2", "b", "W0110"},
-        {"kubeflow-mpi-v1", "b", "none"},      {"kubeflow-mpi-v2beta1", "b", "none"},
+        {PLATFORM_MPIJOB_V1ALPHA1, "", "none"}, {PLATFORM_MPIJOB_V1ALPHA1, "b", "W0110"},
+        {PLATFORM_MPIJOB_V1ALPHA2, "", "none"}, {PLATFORM_MPIJOB_V1ALPHA2, "b", "W0110"},
+        {PLATFORM_MPIJOB_V1, "b", "none"},      {PLATFORM_MPIJOB_V2BETA1, "b", "none"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct role role = {
             .name = "worker", .kind = ROLE_HOST, .replicas = 1, .slots = 1, .res = RESOURCES_UNSET};
         struct job_spec spec = {.name = arena_printf(a, "%s%s", rows[i].prefix, x45),
-                                .dialect = rows[i].dialect,
+                                .platform = platform_of(rows[i].platform),
                                 .roles = &role,
                                 .n_roles = 1};
         unsigned int line;
         const char *hint;
 
-        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%s, %zu characters", rows[i].dialect,
-               strlen(spec.name));
+        is_str(finding(a, &spec, &line, &hint), rows[i].code, "%s, %zu characters",
+               platform_words[rows[i].platform], strlen(spec.name));
         if (strcmp(rows[i].code, "none") != 0)
             has(hint, "1 character shorter", "with what to do");
     }
+}
+
+static void test_command_names(struct arena *a)
+{
+    static const struct {
+        const char *argv[6], *name;
+    } rows[] = {
+        {{"python3", "train.py"}, "train"},
+        {{"python3", "mein training.py"}, "mein-training"},
+        {{"nice", "-n", "5", "python3", "train.py"}, "train"},
+        {{"torchrun", "--nproc_per_node", "2", "train.py", "x.py"}, "train"},
+        {{"python3", "-m", "torch.distributed.run", "a/train.py"}, "train"},
+        {{"python3", "-m", "pkg.train", "data.py"}, "pkg-train"},
+        {{"timeout", "5m", "./pi"}, "pi"},
+        {{"env", "-i"}, "env"},
+        {{"/usr/bin/python3.11", "-u", "src/Train_All.py", "--lr", "3"}, "train-all"},
+        {{"python", "-m", "pkg.train"}, "pkg-train"},
+        {{"python3", "-c", "print(1)"}, "python3"},
+        {{"bash", "./run.sh"}, "run"},
+        {{"sh", "-c", "echo"}, "sh"},
+        {{"./a.out", "x"}, "a"},
+        {{"./my_prog"}, "my-prog"},
+        {{"..."}, "run"},
+        {{"env", "A=1", "x"}, "x"},
+        {{"model.ckpt-1000"}, "model-ckpt-1000"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct command_job job = {.n = 1, .hosts = 1, .argv = rows[i].argv, .dir = "/"};
+
+        is_str(spec_from_command(a, &job)->name, rows[i].name, "a name from the command");
+    }
+}
+
+static void test_mpi_command(struct arena *a)
+{
+    static const char *const argv[] = {"./a.out", NULL};
+    const struct command_job job = {
+        .n = 4, .hosts = 2, .argv = argv, .dir = "/", .name = "x", .mpi = true};
+    const struct job_spec *spec = spec_from_command(a, &job);
+
+    is_str(spec->name, "x", "a name that was given");
+    ok(spec->framework == FRAMEWORK_MPI && spec->mpi->program == argv, "mpirun starts the ranks");
+    ok(spec->n_roles == 2 && spec->roles[0].kind == ROLE_LAUNCHER, "from a launcher");
+    ok(spec->roles[1].kind == ROLE_HOST && spec->roles[1].slots == 2, "on hosts");
 }
 
 int main(void)
 {
     static const char *const argv[] = {"/bin/true", NULL};
     auto_arena struct arena *a = arena_new();
-    const struct job_spec *spec = spec_from_command(a, 12, 3, argv, "/tmp");
+    const struct command_job job = {.n = 12, .hosts = 3, .argv = argv, .dir = "/tmp"};
+    const struct job_spec *spec = spec_from_command(a, &job);
     const struct role *role = spec_role(spec, "worker");
     unsigned int line;
     const char *hint;
@@ -309,6 +359,8 @@ int main(void)
     test_gpus(a);
     test_completion(a);
     test_set_names(a);
+    test_command_names(a);
+    test_mpi_command(a);
     ok(role && spec->n_roles == 1, "a command is a job with one role");
     is_int(role->replicas, 3, "its hosts");
     is_int(role->slots, 4, "and the processes of each");

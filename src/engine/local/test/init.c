@@ -1,4 +1,5 @@
-/* init.c - the order of init commands and processes, and what a failure makes of those that wait. */
+/* init.c - the order of init commands and processes, and what a failure makes of those that wait.
+ */
 #include "engine/local/init.h"
 
 #include <stdio.h>
@@ -127,7 +128,7 @@ static void test_skipped(struct inits *in)
     const struct start third = {.attempt = 3, .instance = 1};
     char text[256];
 
-    facts.skip_init = names;
+    facts.caller.skip_init = names;
     (void)inits_before(in, 0, third);
     (void)tell(in, OBS_EXITED, 0, 3, 0);
     is_str(heard(text), "run 0.1@3 start 0@1 ", "those that are left out are passed over");

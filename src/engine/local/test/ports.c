@@ -1,4 +1,5 @@
-/* ports.c - leases: numbers that stay the same, are held, and are given back; who has a taken one. */
+/* ports.c - leases: numbers that stay the same, are held, and are given back; who has a taken one.
+ */
 #include "engine/local/ports.h"
 
 #include <fcntl.h>
@@ -142,7 +143,7 @@ static void test_fixed(struct arena *a)
     j.roles[0].replicas = 2;
     is_int(ports_lease(a, &j.spec, false, &ports, &held, &e), -EADDRINUSE,
            "two replicas, one number");
-    has(e.text, "worker-0 and by worker-1", "both are named");
+    has(e.text, "worker-0 and worker-1", "both are named");
     has(e.text, "--isolate network", "and what helps");
     ok(is_free(AF_INET, any[0]), "nothing stays held");
     is_int(ports_lease(a, &j.spec, false, &ports, NULL, &e), 0, "a look does not refuse");
@@ -182,14 +183,14 @@ static void test_holder(struct arena *a)
            "a taken port is refused");
     (void)snprintf(pid_text, sizeof(pid_text), "(pid %d)", (int)pid);
     has(e.text, pid_text, "its holder is named");
-    has(e.text, "taken by ports (", "with its program");
+    has(e.text, "already in use by ports (", "with its program");
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     (void)close(up[0]);
 }
 
-/* A server that closes its connections first leaves its port in TIME_WAIT: a second run of its job must
- * not have to wait. Gives the port, an ephemeral one. */
+/* A server that closes its connections first leaves its port in TIME_WAIT: a second run of its job
+ * must not have to wait. Gives the port, an ephemeral one. */
 static int used_port(void)
 {
     struct sockaddr_in addr = {.sin_family = AF_INET};
@@ -245,7 +246,7 @@ static void test_own_network(struct arena *a)
     leases_release(&held);
     j.worker[1].count = LIMIT_PORTS;
     is_int(ports_lease(a, &j.spec, true, &ports, &held, &e), -EINVAL, "too many from there on");
-    has(e.text, "is no port number", "and why");
+    has(e.text, "is not a valid port number", "and why");
 }
 
 int main(void)

@@ -73,7 +73,7 @@ static void test_links(struct arena *a)
     ok(symlink("../../outside", "s/vault/out") == 0 && symlink("/etc/passwd", "s/vault/abs") == 0,
        "links that lead out");
     is_int(find(a, ENV_SECRET, "vault", "out"), -EXDEV, "are not");
-    has(e.text, "s/vault/out is a link that leads out", "which is said");
+    has(e.text, "s/vault/out is a symbolic link to outside", "which is said");
     is_int(find(a, ENV_SECRET, "vault", "abs"), -EXDEV, "nor is an absolute one");
     is_int(find(a, ENV_SECRET, "vault", "../../outside"), -ENOENT, "nor a key that is a path");
     is_int(find(a, ENV_SECRET, "..", "outside"), -ENOENT, "nor a name");
@@ -83,7 +83,8 @@ static void test_refused(struct arena *a)
 {
     put("s/vault/open", "x", 0640);
     is_int(find(a, ENV_SECRET, "vault", "open"), -EPERM, "others may read it");
-    is_str(e.text, "s/vault/open may be read by others (mode 640): chmod 600 it", "what to do");
+    is_str(e.text, "s/vault/open is accessible by other users (mode 640); use chmod 600",
+           "what to do");
     ok(chmod("s/vault", 0755) == 0, "a directory");
     is_int(find(a, ENV_SECRET, "vault", "token"), -EPERM, "that others may list");
     has(e.text, "chmod 700", "what to do");
@@ -93,7 +94,7 @@ static void test_refused(struct arena *a)
     if (geteuid() == 0) {
         ok(chown("s/vault/token", 4711, 4711) == 0, "somebody else's");
         is_int(find(a, ENV_SECRET, "vault", "token"), -EPERM, "is refused");
-        has(e.text, "belongs to uid 4711", "and named");
+        has(e.text, "is owned by uid 4711", "and named");
         ok(chown("s/vault/token", 0, 0) == 0, "ours again");
     }
     ok(mkfifo("s/vault/fifo", 0600) == 0, "a fifo");
@@ -117,13 +118,13 @@ static void test_missing(struct arena *a)
 
     is_int(find(a, ENV_SECRET, "vault", "none"), -ENOENT, "no such key");
     is_str(e.text,
-           "TOKEN: the secret vault, key none is not there: --secrets DIR takes it from "
+           "TOKEN: the secret vault, key none is not there; use --secrets DIR to read it from "
            "DIR/vault/none",
            "4.20: both are named, and the option");
     is_int(find(a, ENV_SECRET, "nobody", NULL), -ENOENT, "no such secret");
-    has(e.text, "the secret nobody is not there: --secrets DIR", "told");
+    has(e.text, "the secret nobody is not there; use --secrets DIR", "told");
     is_int(find(a, ENV_CONFIG_MAP, "nothing", "k"), -ENOENT, "no such config map");
-    has(e.text, "--configmaps DIR takes it from DIR/nothing/k", "its own option");
+    has(e.text, "--configmaps DIR to read it from DIR/nothing/k", "its own option");
     one.optional = true;
     is_int(secrets_collect(a, &spec, NULL, NULL, &values, &n_values, NULL, &e), 0, "optional");
     is_int(n_values, 0, "is left out");
@@ -132,8 +133,8 @@ static void test_missing(struct arena *a)
     spec.file = "job.yaml";
     is_int(secrets_collect(a, &spec, NULL, NULL, &values, &n_values, &missing, &e), 0, "a look");
     is_str(missing.v[0],
-           "job.yaml:7: TOKEN: the config map nothing, key k is not given: --configmaps DIR "
-           "takes it from DIR/nothing/k",
+           "job.yaml:7: TOKEN: the config map nothing, key k is not given; use --configmaps DIR to "
+           "read it from DIR/nothing/k",
            "collects what is missing");
     spec.file = NULL;
     is_int(secrets_collect(a, &spec, "s", "gone", &values, &n_values, NULL, &e), -ENOENT,

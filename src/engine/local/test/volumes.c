@@ -25,14 +25,14 @@ static struct err e;
 static void reset(void)
 {
     facts = (struct facts){
-        .root = geteuid() == 0,
-        .isolation = "names",
-        .scratch_dir = "/run/u/muster/ID",
-        .run_dir = "/var/lib/u/ID",
-        .shim = "/usr/libexec/muster-shim",
-        .caller_dir = "/",
-        .secrets = values,
-        .n_secrets = ARRAY_SIZE(values),
+        .machine.root = geteuid() == 0,
+        .site.isolation = "names",
+        .site.scratch_dir = "/run/u/muster/ID",
+        .site.run_dir = "/var/lib/u/ID",
+        .site.shim = "/usr/libexec/muster-shim",
+        .caller.dir = "/",
+        .given.secrets = values,
+        .given.n_secrets = ARRAY_SIZE(values),
     };
     e = (struct err){0};
 }
@@ -49,7 +49,7 @@ static int resolve(struct arena *a, const struct mount *mounts, size_t n, const 
 
 static const struct mount_place *first(void)
 {
-    return &facts.mounts[0][0].v[0];
+    return &facts.site.mounts[0][0].v[0];
 }
 
 static void test_sources(struct arena *a)
@@ -127,7 +127,7 @@ static void test_refused(struct arena *a)
          "a file of items"},
         {{.source = VOLUME_HOST_PATH, .from = "/usr", .sub_path = "mt"},
          NULL,
-         "no mt in /usr",
+         "mt not found in /usr",
          "a part of a host path"},
     };
 
@@ -167,7 +167,7 @@ static const char *point(struct arena *a, const char *path)
         return strstr(e.text, "written to")             ? "written"
                : strstr(e.text, "cannot be mounted at") ? "cannot"
                                                         : e.text;
-    return arena_printf(a, "%s %s", first()->path, first()->cover ? first()->cover : "-");
+    return arena_printf(a, "%s %s", first()->path, first()->parent ? first()->parent : "-");
 }
 
 static void test_points(struct arena *a)
@@ -203,14 +203,14 @@ static void test_nested(struct arena *a)
 
     reset();
     is_int(resolve(a, mounts, 4, NULL, false), 0, "mounts in each other: %s", e.text);
-    const struct mount_place *v = facts.mounts[0][0].v;
+    const struct mount_place *v = facts.site.mounts[0][0].v;
 
     is_str(v[0].mount->volume, "h", "the outer ones come first");
-    ok(!v[1].inside && !v[1].cover, "a directory of a host path");
+    ok(!v[1].inside && !v[1].parent, "a directory of a host path");
     is_str(v[2].mount->volume, "a", "whatever their order in the file");
-    ok(v[3].inside && !v[3].cover, "what is in an empty volume is made there");
+    ok(v[3].inside && !v[3].parent, "what is in an empty volume is made there");
     is_int(resolve(a, bad, 2, NULL, false), -ENOENT, "but not in a host path");
-    ok(strstr(e.text, "make it"), "%s", e.text);
+    ok(strstr(e.text, "create it"), "%s", e.text);
 }
 
 static void test_own_places(struct arena *a)
@@ -223,7 +223,7 @@ static void test_own_places(struct arena *a)
     m.from = "/usr";
     is_int(resolve(a, &m, 1, NULL, false), -EBUSY, "another one may not");
     ok(strstr(e.text, "XDG_RUNTIME_DIR"), "%s", e.text);
-    facts.isolation = "none";
+    facts.site.isolation = "none";
     is_int(resolve(a, &m, 1, NULL, false), 0, "where nothing is mounted, nothing is hidden");
 }
 
@@ -234,16 +234,16 @@ static void test_dirs(struct arena *a)
     const struct mount m = {.source = VOLUME_EMPTY_DIR, .volume = "v", .path = "/mt-no"};
 
     reset();
-    facts.workdir_ok = not_ok;
+    facts.machine.workdir_ok = not_ok;
     role.workdir = "/mt-no/repo";
     role.init = &init;
     role.n_init = 1;
     is_int(resolve(a, &m, 1, NULL, false), 0, "a working directory in a volume: %s", e.text);
-    ok(facts.workdir_ok[0], "may be made by an init command");
-    is_str(facts.init_dirs[0][0], "/mt-no/deep", "and its own too");
+    ok(facts.machine.workdir_ok[0], "may be made by an init command");
+    is_str(facts.site.init_dirs[0][0], "/mt-no/deep", "and its own too");
     role.workdir = "/mt-none";
     (void)resolve(a, &m, 1, NULL, false);
-    ok(!facts.workdir_ok[0], "one that is nowhere is not there");
+    ok(!facts.machine.workdir_ok[0], "one that is nowhere is not there");
     role.workdir = NULL;
     role.n_init = 0;
 }

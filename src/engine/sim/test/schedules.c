@@ -1,8 +1,8 @@
 /* schedules.c - random schedules of random jobs, each with every rule asked after every step.
  *
- * MUSTER_TEST_SEED sets the first seed (1; `make test-sim`: the time), MUSTER_SCHEDULES how many (1,000;
- * `make test-sim`: 100,000), MUSTER_BROKEN after how many that break a rule it ends (5).
- * A schedule that breaks a rule is told by its own seed: MUSTER_TEST_SEED=that MUSTER_SCHEDULES=1.
+ * MUSTER_TEST_SEED sets the first seed (1; `make test-sim`: the time), MUSTER_SCHEDULES how many
+ * (1,000; `make test-sim`: 100,000), MUSTER_BROKEN after how many that break a rule it ends (5). A
+ * schedule that breaks a rule is told by its own seed: MUSTER_TEST_SEED=that MUSTER_SCHEDULES=1.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,8 +35,11 @@ static const struct replica replicas[] = {
 static const struct process processes[] = {
     {.argv = argv, .rank = -1, .log = "a"},
     {.id = 1, .replica = 1, .argv = argv, .rank = -1, .log = "b"}};
-static const struct job_spec spec = {
-    .name = "j", .dialect = "openpai-v2", .roles = roles, .n_roles = 1, .gang = true};
+static const struct job_spec spec = {.name = "j",
+                                     .platform = {.status = PLATFORM_OPENPAI},
+                                     .roles = roles,
+                                     .n_roles = 1,
+                                     .gang = true};
 static const struct plan plan = {.spec = &spec,
                                  .facts = &sim_facts,
                                  .replicas = replicas,

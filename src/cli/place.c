@@ -1,0 +1,45 @@
+/* place.c - see place.h. */
+#include "cli/place.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static char **words;
+
+void place_remember(int argc, char **argv)
+{
+    words = xcalloc((size_t)argc + 1, sizeof(*words));
+    memcpy(words, argv, (size_t)argc * sizeof(*words));
+}
+
+/* Beside this program, then where it is installed; never through PATH. */
+static void become(const char *name)
+{
+    static const char *const places[] = {"", "../libexec/muster/"};
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        auto_free char *file = xasprintf("%s/%smuster-%s", self, places[i], name);
+
+        (void)execv(file, words);
+    }
+}
+
+int place_engine(const char *name, const struct engine_class **ret, struct err *e)
+{
+    int r = engine_by_name(name, ret, e);
+
+    if (r == -ENOSYS)
+        become(name);
+    return r;
+}

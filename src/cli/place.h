@@ -1,0 +1,17 @@
+/* place.h - the engine of --on, in this program or in another one.
+ *
+ * An engine that needs large libraries is in a program of its own, muster-NAME: everything that
+ * `muster` can do, with that engine. It is started in place of this one, with the same words.
+ */
+#ifndef CLI_PLACE_H
+#define CLI_PLACE_H
+
+#include "engine/engine.h"
+
+/* The words of the command line, before anybody changes their order. */
+void place_remember(int argc, char **argv);
+
+/* 0, or -errno with e: there is no such engine. Does not return if another program has it. */
+int place_engine(const char *name, const struct engine_class **ret, struct err *e);
+
+#endif

@@ -1,0 +1,426 @@
+/* runs.c - see runs.h: looking into the directories of runs. */
+#include "client/runs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "doc/json_read.h"
+#include "journal/journal.h"
+#include "client/ask.h"
+#include "client/replay.h"
+#include "rundir/places.h"
+#include "rundir/retention.h"
+#include "rundir/rundir.h"
+
+#define RETRY_MS 20 /* between its last answer and its report, or its start and its socket */
+#define RETRIES 250
+#define NAMED 5 /* so many runs are named in an error */
+
+static ns_t time_of(const struct node *node)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(node_text(node, ""), "%Y-%m-%dT%H:%M:%S", &tm);
+    ns_t ms = 0;
+
+    if (!rest)
+        return 0;
+    for (int i = 1; i <= 3 && rest[0] == '.' && rest[i] >= '0' && rest[i] <= '9'; i++)
+        ms = ms * 10 + (rest[i] - '0');
+    return (ns_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
+}
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+static void fill_from_report(struct arena *a, const struct strbuf *text, struct run_ref *ret)
+{
+    const struct node *root = json_node(a, text->buf, text->len);
+    const struct node *attempts = node_get(root, "attempts"), *code = node_get(root, "exit_code");
+
+    ret->name = node_text(node_find(root, "job", "name", NULL), "");
+    ret->dialect = node_text(node_find(root, "job", "dialect", NULL), "");
+    ret->state = node_text(node_get(root, "outcome"), "");
+    if (!*ret->state)
+        ret->state = "unreadable";
+    ret->verdict = node_text(node_get(root, "verdict"), "");
+    ret->exit_code = code && code->type == NODE_INT ? (int)code->i : -1;
+    if (*node_text(node_find(root, "job", "run_id", NULL), ""))
+        ret->id = node_text(node_find(root, "job", "run_id", NULL), "");
+    if (attempts && attempts->type == NODE_SEQ && attempts->n > 0) {
+        ret->started = time_of(node_get(attempts->items[0], "started"));
+        ret->ended = time_of(node_get(attempts->items[attempts->n - 1], "ended"));
+    }
+}
+
+static bool fill_ended(struct arena *a, int dir_fd, struct run_ref *ret)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (io_read_regular(dir_fd, "report.json", LIMIT_REPORT_BYTES, &text, NULL) == 0)
+        fill_from_report(a, &text, ret);
+    else if (faccessat(dir_fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+             faccessat(dir_fd, "logs", F_OK, 0) == 0)
+        replay_fill(a, dir_fd, "lost", ret);
+    else
+        return false;
+    return true;
+}
+
+/* The run directory that a scratch directory belongs to, or "". */
+static const char *dir_of_scratch(struct arena *a, int scratch_fd)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(scratch_fd, RUNDIR_LINK, target, sizeof(target));
+
+    return n > 0 && n < (ssize_t)sizeof(target) ? arena_strndup(a, target, (size_t)n) : "";
+}
+
+/* It lives and does not answer: its files know whose it is. */
+static void fill_stuck(struct arena *a, int scratch_fd, const struct answer *an,
+                       struct run_ref *ret)
+{
+    if (!*ret->dir)
+        ret->dir = dir_of_scratch(a, scratch_fd);
+    auto_close int fd = *ret->dir ? open(ret->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    ret->pid = an->pid;
+    replay_fill(a, fd, an->stopped ? "stopped" : "not responding", ret);
+}
+
+/* True if somebody lives behind this scratch directory. */
+static bool fill_living(struct arena *a, const char *scratch, struct run_ref *ret)
+{
+    auto_strbuf struct strbuf request = STRBUF_INIT;
+    auto_close int fd = open(scratch, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct json j = ask_begin(&request, "state");
+    struct answer an = {.body = STRBUF_INIT};
+    struct err e;
+
+    json_end(&j);
+    int r = fd < 0 ? -errno : ask(a, fd, &request, false, LIMIT_ASK_LIST_MS, &an, &e);
+    strbuf_release(&an.body);
+    ret->refused = r == -EPERM || r == -EACCES;
+    ret->alive = r == 0 || r == -ETIMEDOUT || ret->refused;
+    if (!ret->alive)
+        return false;
+    ret->scratch = arena_strdup(a, scratch);
+    ret->state = "refused";
+    if (r == -ETIMEDOUT)
+        fill_stuck(a, fd, &an, ret);
+    if (r == 0) {
+        ret->id = answer_str(&an, "id");
+        ret->name = answer_str(&an, "name");
+        ret->dialect = answer_str(&an, "dialect");
+        ret->state = answer_str(&an, "phase");
+        ret->dir = answer_str(&an, "run_dir");
+        ret->started = answer_int(&an, "started");
+        ret->now = answer_int(&an, "now");
+    }
+    return true;
+}
+
+static struct run_ref nothing_known(const char *id, const char *dir)
+{
+    return (struct run_ref){.id = id,
+                            .name = "",
+                            .dialect = "",
+                            .dir = dir,
+                            .state = "starting",
+                            .verdict = "",
+                            .exit_code = -1};
+}
+
+int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e)
+{
+    auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *slash = strrchr(dir, '/');
+
+    if (fd < 0)
+        return err_sys(e, -errno, "%s", dir);
+    *ret = nothing_known(arena_strdup(a, slash ? slash + 1 : dir), arena_strdup(a, dir));
+    if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
+        auto_free char *scratch = xasprintf("%s/scratch", dir);
+        (void)fill_living(a, scratch, ret);
+        ret->alive = true;
+        return 0;
+    }
+    return fill_ended(a, fd, ret) ? 0 : err_set(e, -ENOENT, "%s is not a run directory", dir);
+}
+
+/* --- all runs --------------------------------------------------------------------------------- */
+
+static int is_run(const struct dirent *d)
+{
+    return d->d_name[0] >= '0' && d->d_name[0] <= '9';
+}
+
+static void add(struct arena *a, struct runs *runs, const struct run_ref *ref)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (strcmp(runs->v[i].id, ref->id) == 0)
+            return;
+    struct run_ref *v = arena_calloc(a, runs->n + 1, sizeof(*v));
+    if (runs->n)
+        memcpy(v, runs->v, runs->n * sizeof(*v));
+    v[runs->n++] = *ref;
+    runs->v = v;
+}
+
+static void add_each(struct arena *a, const char *home, bool scratch, struct runs *runs)
+{
+    struct dirent **list = NULL;
+    int n = scandir(home, &list, is_run, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        auto_free char *path = xasprintf("%s/%s", home, list[i]->d_name);
+        struct run_ref ref = nothing_known(arena_strdup(a, list[i]->d_name), "");
+        if (scratch ? fill_living(a, path, &ref) : runs_at(a, path, &ref, NULL) == 0)
+            add(a, runs, &ref);
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* An id has the start to the second, and is there whatever else is not. */
+static ns_t start_of(const struct run_ref *r)
+{
+    return r->started ? r->started : retention_id_time(r->id);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct run_ref *x = a, *y = b;
+    ns_t s = start_of(x), t = start_of(y);
+
+    return s != t ? (s < t ? -1 : 1) : strcmp(x->id, y->id);
+}
+
+void runs_list(struct arena *a, struct runs *ret)
+{
+    auto_strvec struct strvec homes = STRVEC_INIT, scratch = STRVEC_INIT;
+
+    *ret = (struct runs){0};
+    places_all_runs(&homes);
+    places_all_scratch(&scratch);
+    for (size_t i = 0; i < homes.n; i++)
+        add_each(a, homes.v[i], false, ret);
+    for (size_t i = 0; i < scratch.n; i++) /* their directories may be anywhere: --run-dir */
+        add_each(a, scratch.v[i], true, ret);
+    if (ret->n)
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
+}
+
+/* --- the one that is meant -------------------------------------------------------------------- */
+
+enum match { MATCH_ANY, MATCH_ALIVE, MATCH_ID, MATCH_NAME, MATCH_PREFIX };
+
+static bool matches(const struct run_ref *ref, enum match how, const char *word)
+{
+    switch (how) {
+    case MATCH_ANY:
+        return true;
+    case MATCH_ALIVE:
+        return ref->alive;
+    case MATCH_ID:
+        return strcmp(ref->id, word) == 0;
+    case MATCH_NAME:
+        return strcmp(ref->name, word) == 0;
+    case MATCH_PREFIX:
+        return strncmp(ref->id, word, strlen(word)) == 0;
+    }
+    return false;
+}
+
+/* "20261116-… (mpi-example, running), …", the newest first. */
+static void name_some(const struct runs *runs, enum match how, const char *word, struct strbuf *out)
+{
+    int named = 0;
+
+    for (size_t i = runs->n; i-- > 0;) {
+        const struct run_ref *r = &runs->v[i];
+        if (!matches(r, how, word))
+            continue;
+        if (named == NAMED) {
+            strbuf_addstr(out, ", …");
+            return;
+        }
+        strbuf_addf(out, "%s%s (%s%s%s)", named++ ? ", " : "", r->id, r->name, *r->name ? ", " : "",
+                    r->state);
+    }
+}
+
+static int several(const struct runs *runs, enum match how, const char *word, size_t n,
+                   struct err *e)
+{
+    auto_strbuf struct strbuf some = STRBUF_INIT;
+
+    name_some(runs, how, word, &some);
+    if (how == MATCH_ALIVE)
+        return err_set(e, -EEXIST, "%zu jobs are running; give the id of one: %s", n, some.buf);
+    return err_set(e, -EEXIST, "\"%s\" matches %zu runs: %s", word, n, some.buf);
+}
+
+/* 1 and the run, 0 if none matches, -EEXIST if several do and `want` does not say which. */
+static int pick(const struct runs *runs, enum match how, const char *word, enum runs_want want,
+                struct run_ref *ret, struct err *e)
+{
+    size_t n = 0, n_alive = 0;
+    const struct run_ref *newest = NULL, *alive = NULL;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        if (!matches(&runs->v[i], how, word))
+            continue;
+        n++;
+        newest = &runs->v[i];
+        n_alive += newest->alive;
+        if (newest->alive)
+            alive = newest;
+    }
+    if (n == 0)
+        return 0;
+    bool by_name = how == MATCH_NAME || how == MATCH_ANY;
+    if (n > 1 &&
+        (want == RUNS_ONLY || (want != RUNS_NEWEST && n_alive > 1) || (!by_name && n_alive != 1)))
+        return several(runs, how, word, n, e);
+    *ret = alive && (want != RUNS_NEWEST || !by_name) ? *alive : *newest;
+    return 1;
+}
+
+/* As rundir_new_id() makes them: 20261117-102259-b78y. */
+static bool is_id(const char *word)
+{
+    return strlen(word) == 20 && word[8] == '-' && word[15] == '-' &&
+           strspn(word, "0123456789") == 8 && strspn(word + 9, "0123456789") == 6;
+}
+
+static int unknown(const struct runs *runs, const char *word, struct err *e)
+{
+    auto_free const char **words = xcalloc(runs->n * 2 + 1, sizeof(*words));
+    auto_strbuf struct strbuf some = STRBUF_INIT;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        words[2 * i] = runs->v[i].id;
+        words[2 * i + 1] = *runs->v[i].name ? runs->v[i].name : NULL;
+    }
+    if (is_id(word))
+        return err_set(e, -ENOENT,
+                       "run %s not found; old runs without outputs are deleted automatically "
+                       "(see `muster prune --help`)",
+                       word);
+    const char *near = nearest_word(word, words, runs->n * 2);
+    if (near)
+        return err_set(e, -ENOENT, "run \"%s\" not found; did you mean %s?", word, near);
+    name_some(runs, MATCH_PREFIX, "", &some);
+    if (some.len == 0)
+        return err_set(e, -ENOENT, "run \"%s\" not found: there are no runs", word);
+    return err_set(e, -ENOENT, "run \"%s\" not found; existing runs: %s", word, some.buf);
+}
+
+/* No word was given. */
+static int find_unnamed(const struct runs *runs, enum runs_want want, struct run_ref *ret,
+                        struct err *e)
+{
+    int r = 0;
+
+    if (want == RUNS_LIVING || want == RUNS_LIVING_FIRST)
+        r = pick(runs, MATCH_ALIVE, "", want, ret, e);
+    if (r == 0 && want != RUNS_LIVING)
+        r = pick(runs, MATCH_ANY, "", RUNS_NEWEST, ret, e);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (want != RUNS_LIVING)
+        return err_set(e, -ENOENT, "there are no runs");
+    return runs->n == 0 ? err_set(e, -ENOENT, "no job is running")
+                        : err_set(e, -ENOENT, "no job is running; the last run was %s (%s)",
+                                  runs->v[runs->n - 1].id, runs->v[runs->n - 1].state);
+}
+
+int runs_find(struct arena *a, const char *word, enum runs_want want, struct run_ref *ret,
+              struct err *e)
+{
+    static const enum match order[] = {MATCH_ID, MATCH_NAME, MATCH_PREFIX};
+    struct runs runs;
+
+    if (word && strchr(word, '/'))
+        return runs_at(a, word, ret, e);
+    runs_list(a, &runs);
+    if (!word)
+        return find_unnamed(&runs, want, ret, e);
+    for (size_t i = 0; i < ARRAY_SIZE(order) && *word; i++) {
+        int r = pick(&runs, order[i], word, want, ret, e);
+        if (r != 0)
+            return r < 0 ? r : 0;
+    }
+    return unknown(&runs, word, e);
+}
+
+/* --- what it has to say ----------------------------------------------------------------------- */
+
+int runs_open(const struct run_ref *run, bool wait, bool *ret_ended, struct err *e)
+{
+    auto_close int fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_sys(e, -errno, "%s", *run->dir ? run->dir : run->id);
+    while (flock(fd, wait ? LOCK_SH : LOCK_SH | LOCK_NB) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return err_sys(e, -errno, "%s", run->dir);
+        *ret_ended = false;
+        return TAKE_FD(fd);
+    }
+    *ret_ended = true;
+    return TAKE_FD(fd);
+}
+
+bool runs_is_stuck(const struct run_ref *run, struct err *e)
+{
+    return run->pid != 0 && runs_ask(run, "state", NULL, e) == -ETIMEDOUT;
+}
+
+int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_body, struct err *e)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    auto_free char *link = xasprintf("%s/scratch", run->dir);
+    auto_close int fd = open(run->scratch ? run->scratch : link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct json j = ask_begin(&text, request);
+    struct answer an = {.body = STRBUF_INIT};
+
+    json_end(&j);
+    int r = fd < 0 ? err_sys(e, -errno, "%s does not respond", run->id)
+                   : ask(a, fd, &text, false, LIMIT_ASK_MS, &an, e);
+    if (r == 0 && ret_body)
+        strbuf_add(ret_body, an.body.buf, an.body.len);
+    strbuf_release(&an.body);
+    return r;
+}
+
+/* Between the last answer of a run and its report lies a moment in which it has neither; the lock
+ * tells when that is over. */
+int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
+{
+    for (int i = 0;; i++) {
+        bool ended = false;
+        auto_close int fd = runs_open(run, false, &ended, e);
+        if (fd < 0)
+            return fd;
+        if (ended && faccessat(fd, "report.json", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+            return replay_report(fd, run->dir, ret, e);
+        if (ended)
+            return io_read_regular(fd, "report.json", LIMIT_REPORT_BYTES, ret, e);
+        int r = runs_ask(run, "show", ret, e);
+        if (r == 0 || i == RETRIES || (r != -ENOENT && r != -ECONNREFUSED && r != -ECONNRESET))
+            return r;
+        (void)usleep(RETRY_MS * 1000);
+    }
+}

@@ -1,0 +1,73 @@
+/* runs.h - finds runs: running ones by their sockets, ended ones by their run directories.
+ *
+ * A run is alive while its run directory is locked (rundir.h); with a shared lock, its records are
+ * complete. A run that has ended without a report is read from its journal (replay.h): if that has
+ * no end either, the run was killed with its muster process and is lost. A request to a run takes
+ * at most LIMIT_ASK_MS, and a run whose muster process is stopped (Ctrl-Z) is not waited for.
+ */
+#ifndef CLIENT_RUNS_H
+#define CLIENT_RUNS_H
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "doc/tree.h"
+
+struct run_ref {
+    const char *id, *name, *dialect; /* "" if unknown */
+    const char *dir;                 /* the run directory */
+    const char *scratch;             /* only if alive; NULL otherwise */
+    const char *state; /* the phase, the outcome; "starting", "stopped", "not responding",
+                        * "refused", "lost", "unreadable" */
+    bool alive;
+    bool refused;        /* alive, but of another user */
+    pid_t pid;           /* of its muster process if stopped or not responding; else 0 */
+    int exit_code;       /* after the end; -1 = unknown */
+    ns_t started, ended; /* 0 = not yet or unknown */
+    ns_t now;            /* the time of a responding run, unaffected by clock changes; or 0 */
+    const char *verdict; /* after the end, or "" */
+    bool no_report;      /* ended; known only from its journal */
+};
+
+struct runs { /* in the arena, in the order in which they started */
+    struct run_ref *v;
+    size_t n;
+};
+
+/* Lists all runs of this user. Unreadable ones are omitted. */
+void runs_list(struct arena *a, struct runs *ret);
+
+/* Finds a run by its directory. -ENOENT if it is not a run directory. */
+int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e);
+
+/* Which run to use if several have the name, or none is given. */
+enum runs_want {
+    RUNS_NEWEST,       /* the newest; for verbs that only read */
+    RUNS_LIVING,       /* the only running one; for verbs that act on it */
+    RUNS_LIVING_FIRST, /* the same; if none is running, the newest */
+    RUNS_ONLY,         /* must be given and unique; for verbs that delete */
+};
+
+/* Finds a run by a directory (with a '/' in it), an id or a prefix of it, or the name of a job;
+ * NULL: not given. -ENOENT or -EEXIST (several): e lists the candidates. */
+int runs_find(struct arena *a, const char *word, enum runs_want want, struct run_ref *ret,
+              struct err *e);
+
+/* Opens the run directory, with `wait` after the run has ended; otherwise *ret_ended is whether it
+ * has. Returns the descriptor or -errno. */
+int runs_open(const struct run_ref *run, bool wait, bool *ret_ended, struct err *e);
+
+/* Is the run stopped or not responding? Then e describes it, with the remedy. */
+bool runs_is_stuck(const struct run_ref *run, struct err *e);
+
+/* Sends a request without parameters to a running job (ask.h); ret_body may be NULL. */
+int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_body,
+             struct err *e);
+
+/* The report of a run as text: the final one, the current one, or one made from its journal. */
+int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e);
+
+#endif

@@ -1,0 +1,245 @@
+/* cluster.c - the objects of a run: created, kept alive while we live, deleted.
+ *
+ * The anchor comes first, because everything else has it as its owner. Its deadline is moved on as
+ * long as this program lives; when nobody does so any more, the cluster deletes the run.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "doc/make.h"
+#include "engine/kubernetes/parts.h"
+
+enum { HEARTBEAT_S = KUBE_ANCHOR_S / 3, SHIM_BYTES = 1024 * 1024 - 1024 };
+
+const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *rest)
+{
+    return arena_printf(a, "/api/v1/namespaces/%s/%s", kb->plan->facts->site.namespace_, rest);
+}
+
+static const char *job_path(struct arena *a, const struct kubernetes *kb, bool one)
+{
+    return arena_printf(a, "/apis/batch/v1/namespaces/%s/jobs%s%s",
+                        kb->plan->facts->site.namespace_, one ? "/" : "", one ? kb->run.name : "");
+}
+
+static void refuse(struct kubernetes *kb, const char *why)
+{
+    struct err e;
+
+    if (kb->refused || kb->releasing)
+        return;
+    kb->refused = true;
+    (void)err_set(&e, -EACCES, "%s", why);
+    kb->client->refused(kb->client->ctx, &e);
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+/* Quotas and admission say no here: nothing will ever come of this pod. */
+static void pod_created(void *ctx, const struct kube_answer *answer)
+{
+    struct pod *p = ctx;
+    struct kubernetes *kb = p->kb;
+
+    if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0)
+        return;
+    refuse(kb, answer->message);
+    kb->client->turn(kb->client->ctx);
+}
+
+static void create_pod(struct pod *p)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = p->kb;
+
+    free(p->name);
+    p->name = xstrdup(kube_pod_name(a, &kb->run, pod_replica(p), p->attempt, p->generation));
+    p->state = POD_CREATED;
+    (void)kube_send(kb->api,
+                    &(struct kube_request){
+                        .method = "POST",
+                        .path = kube_path(a, kb, "pods"),
+                        .body = kube_pod(a, &kb->run, pod_replica(p), p->attempt, p->generation),
+                        .done = pod_created,
+                        .ctx = p,
+                    });
+}
+
+void cluster_want_pod(struct pod *p, uint32_t attempt)
+{
+    if (p->state != POD_NONE && p->state != POD_ENDED && p->attempt == attempt)
+        return;
+    p->generation = p->attempt == attempt ? p->generation + 1 : 1;
+    p->attempt = attempt;
+    p->is_set_up = p->container_ended = false;
+    p->state = POD_WANTED;
+    if (p->kb->missing == 0)
+        create_pod(p);
+}
+
+void cluster_delete_pod(struct pod *p)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = p->kb;
+
+    if (p->state == POD_NONE || p->state == POD_WANTED || !p->name)
+        return;
+    (void)kube_send(
+        kb->api,
+        &(struct kube_request){
+            .method = "DELETE",
+            .path = kube_path(a, kb, arena_printf(a, "pods/%s?gracePeriodSeconds=1", p->name)),
+        });
+}
+
+/* --- what they need --------------------------------------------------------------------------- */
+
+static void part_created(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    if (!kube_ok(answer) && strcmp(answer->reason, "AlreadyExists") != 0) {
+        refuse(kb, answer->message);
+        return;
+    }
+    if (--kb->missing > 0 || kb->releasing)
+        return;
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
+        if (kb->pods[i].state == POD_WANTED)
+            create_pod(&kb->pods[i]);
+}
+
+/* The shim that travels: beside the program; never through PATH. */
+static int read_shim(struct strbuf *out, struct err *e)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (n <= 0)
+        return err_sys(e, -errno, "cannot find this program");
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    auto_free char *file = xasprintf("%s/muster-shim-pod", self);
+    return io_read_file(AT_FDCWD, file, SHIM_BYTES, out, e);
+}
+
+static void create(struct kubernetes *kb, struct arena *a, const char *collection,
+                   const struct node *object)
+{
+    (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
+                                                    .path = kube_path(a, kb, collection),
+                                                    .body = object,
+                                                    .done = part_created,
+                                                    .ctx = kb});
+}
+
+static void beat(uv_timer_t *timer)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = timer->data;
+    struct node *patch = make_map(a);
+    int64_t lived = (clock_mono() - kb->anchored) / NS_PER_S;
+
+    make_put(a, make_below(a, patch, "spec"), "activeDeadlineSeconds",
+             make_int(a, lived + KUBE_ANCHOR_S));
+    (void)kube_send(kb->api, &(struct kube_request){.method = "PATCH",
+                                                    .path = job_path(a, kb, true),
+                                                    .body = patch,
+                                                    .type = "application/merge-patch+json",
+                                                    .patience_s = HEARTBEAT_S});
+}
+
+static void anchor_created(void *ctx, const struct kube_answer *answer)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf shim = STRBUF_INIT;
+    struct kubernetes *kb = ctx;
+    struct err e;
+
+    if (!kube_ok(answer)) {
+        refuse(kb, answer->message);
+        return;
+    }
+    kb->run.uid =
+        arena_strdup(kb->arena, node_text(node_find(answer->body, "metadata", "uid", NULL), ""));
+    kb->anchored = clock_mono();
+    (void)uv_timer_start(kb->heartbeat, beat, HEARTBEAT_S * 1000, HEARTBEAT_S * 1000);
+    if (read_shim(&shim, &e) < 0) {
+        refuse(kb, e.text);
+        return;
+    }
+    if (kb->releasing)
+        return;
+    create(kb, a, "configmaps", kube_shim_map(a, &kb->run, shim.buf, shim.len));
+    create(kb, a, "services", kube_service(a, &kb->run));
+}
+
+int cluster_begin(struct kubernetes *kb, struct err *e)
+{
+    auto_arena struct arena *a = arena_new();
+    int r = kube_client_new(kb->loop, &kb->access, &kb->api, e);
+
+    if (r < 0)
+        return r;
+    kb->missing = 2;
+    (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
+                                                    .path = job_path(a, kb, false),
+                                                    .body = kube_anchor(a, &kb->run),
+                                                    .patience_s = 15,
+                                                    .done = anchor_created,
+                                                    .ctx = kb});
+    return 0;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void anchor_deleted(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    if (!kube_ok(answer) && answer->status != 404)
+        kb->client->note(kb->client->ctx, answer->message);
+    kb->released = true;
+    kb->client->released(kb->client->ctx);
+}
+
+static void pods_deleted(void *ctx, const struct kube_answer *answer)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = ctx;
+
+    (void)answer; /* the anchor takes them along, only later */
+    (void)kube_send(kb->api, &(struct kube_request){
+                                 .method = "DELETE",
+                                 .path = arena_printf(a, "%s?propagationPolicy=Background",
+                                                      job_path(a, kb, true)),
+                                 .patience_s = 20,
+                                 .done = anchor_deleted,
+                                 .ctx = kb,
+                             });
+}
+
+void cluster_end(struct kubernetes *kb)
+{
+    auto_arena struct arena *a = arena_new();
+
+    if (kb->releasing)
+        return;
+    kb->releasing = true;
+    (void)uv_timer_stop(kb->heartbeat);
+    (void)kube_send(
+        kb->api, &(struct kube_request){
+                     .method = "DELETE",
+                     .path = kube_path(a, kb,
+                                       arena_printf(a, "pods?gracePeriodSeconds=1&labelSelector=%s",
+                                                    kube_query(a, kube_selector(a, &kb->run)))),
+                     .patience_s = 10,
+                     .done = pods_deleted,
+                     .ctx = kb,
+                 });
+}

@@ -1,0 +1,279 @@
+/* kubernetes.c - the Kubernetes engine: what is asked for becomes pods, and frames to their shims.
+ *
+ * See parts.h for who does what.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "doc/yaml_write.h"
+#include "engine/frames.h"
+#include "engine/kubernetes/parts.h"
+#include "engine/kubernetes/survey.h"
+#include "shim/wire.h"
+
+static struct kubernetes *of(struct engine *en)
+{
+    return (struct kubernetes *)en;
+}
+
+static struct frame_place place(struct arena *a, const struct kubernetes *kb, uint32_t process,
+                                struct start start)
+{
+    return (struct frame_place){.cwd = "", .env = kube_process_env(a, kb->plan, process, start)};
+}
+
+static void kubernetes_open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = of(en);
+    struct pod *p = &kb->pods[replica];
+    uint32_t first = kb->plan->replicas[replica].first_process;
+    struct frame_place at = place(a, kb, first, (struct start){.attempt = attempt, .instance = 1});
+
+    if (p->state != POD_NONE && p->attempt == attempt)
+        return;
+    cluster_want_pod(p, attempt);
+    frame_open(pod_out(p), kb->plan, replica, attempt, &at);
+    pod_flush(p);
+}
+
+static void kubernetes_start(struct engine *en, uint32_t process, struct start start)
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = of(en);
+    struct pod *p = &kb->pods[kb->plan->processes[process].replica];
+    struct frame_place at = place(a, kb, process, start);
+
+    if (kb->starts[process].attempt == start.attempt &&
+        kb->starts[process].instance >= start.instance)
+        return;
+    kb->starts[process] = start;
+    kb->running[process] = true;
+    cluster_want_pod(p, start.attempt);
+    pod_put_hosts(p);
+    frame_spawn(pod_out(p), kb->plan, process, start, &at);
+    pod_flush(p);
+}
+
+static void kubernetes_signal(struct engine *en, int sig)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        struct pod *p = &kb->pods[i];
+
+        if (!p->ready)
+            continue; /* nothing runs there that we know of */
+        frame_signal(pod_out(p), kb->plan, sig);
+        pod_flush(p);
+    }
+}
+
+/* A pod that does not run, or whose shim does not answer, is deleted; it is gone then. */
+static void kill_pod(struct pod *p)
+{
+    if (p->state == POD_WANTED || p->state == POD_NONE || p->state == POD_ENDED) {
+        p->state = p->state == POD_WANTED ? POD_NONE : p->state;
+        return;
+    }
+    if (!p->ready) {
+        cluster_delete_pod(p);
+        return;
+    }
+    frame_kill(pod_out(p));
+    pod_flush(p);
+}
+
+static void kubernetes_kill(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
+        kill_pod(&kb->pods[i]);
+}
+
+static void kubernetes_kill_role(struct engine *en, uint32_t role)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
+        if (kb->plan->replicas[i].role_index == role)
+            kill_pod(&kb->pods[i]);
+}
+
+static void kubernetes_hold(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        struct pod *p = &kb->pods[i];
+
+        if (!p->ready)
+            continue;
+        wire_frame_end(pod_out(p), wire_frame_begin(pod_out(p), WIRE_HOLD));
+        pod_flush(p);
+    }
+}
+
+static void kubernetes_clear(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        struct pod *p = &kb->pods[i];
+
+        cluster_delete_pod(p);
+        pod_close(p);
+        p->state = POD_NONE;
+    }
+}
+
+static void kubernetes_release(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
+        pod_close(&kb->pods[i]);
+    cluster_end(kb);
+}
+
+static int kubernetes_log_open(struct engine *en, const char *name)
+{
+    int fd = openat(of(en)->logs_fd, name, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static uv_timer_t *timer_new(uv_loop_t *loop, void *data)
+{
+    uv_timer_t *timer = xcalloc(1, sizeof(*timer));
+
+    (void)uv_timer_init(loop, timer);
+    timer->data = data;
+    return timer;
+}
+
+static void kubernetes_free(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    if (!kb)
+        return;
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        struct pod *p = &kb->pods[i];
+
+        pod_close(p);
+        uv_close((uv_handle_t *)p->timer, on_closed);
+        for (size_t k = 0; k < p->n_logs; k++)
+            free(p->logs[k].name);
+        free(p->logs);
+        strbuf_release(&p->in);
+        strbuf_release(&p->out);
+        strbuf_release(&p->marks);
+        free(p->name);
+        free(p->ip);
+        free(p->waits_for);
+    }
+    kube_watch_free(kb->watch);
+    (void)uv_timer_stop(kb->heartbeat);
+    uv_close((uv_handle_t *)kb->heartbeat, on_closed);
+    kube_client_free(kb->api);
+    free(kb->pods);
+    free(kb->starts);
+    free(kb->running);
+    arena_free(kb->arena);
+    free(kb);
+}
+
+static const struct engine_ops kubernetes_ops = {
+    .open = kubernetes_open_replica,
+    .start = kubernetes_start,
+    .signal = kubernetes_signal,
+    .kill = kubernetes_kill,
+    .kill_role = kubernetes_kill_role,
+    .hold = kubernetes_hold,
+    .clear = kubernetes_clear,
+    .release = kubernetes_release,
+    .free = kubernetes_free,
+    .log_open = kubernetes_log_open,
+};
+
+static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)
+{
+    struct kubernetes *kb = xcalloc(1, sizeof(*kb));
+    const struct plan *plan = how->plan;
+
+    *kb = (struct kubernetes){
+        .engine.ops = &kubernetes_ops,
+        .plan = plan,
+        .client = how->client,
+        .loop = how->loop,
+        .logs_fd = how->logs_fd,
+        .arena = arena_new(),
+        .pods = xcalloc(plan->n_replicas + 1, sizeof(*kb->pods)),
+        .starts = xcalloc(plan->n_processes + 1, sizeof(*kb->starts)),
+        .running = xcalloc(plan->n_processes + 1, sizeof(*kb->running)),
+        .heartbeat = timer_new(how->loop, kb),
+    };
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        kb->pods[i] = (struct pod){.kb = kb,
+                                   .replica = i,
+                                   .in = STRBUF_INIT,
+                                   .out = STRBUF_INIT,
+                                   .marks = STRBUF_INIT,
+                                   .timer = timer_new(how->loop, &kb->pods[i])};
+    (void)!getrandom(kb->key, sizeof(kb->key), 0);
+    kb->run =
+        (struct kube_run){.plan = plan, .name = kube_run_name(kb->arena, plan->facts->site.run_id)};
+    int r = kubernetes_access(kb->arena, plan->facts->site.context, plan->facts->site.namespace_,
+                              &kb->access, e);
+    if (r == 0)
+        r = cluster_begin(kb, e);
+    if (r < 0) {
+        kubernetes_free(&kb->engine);
+        return r;
+    }
+    pods_watch(kb);
+    *ret = &kb->engine;
+    return 0;
+}
+
+static void add_manifest(struct strbuf *out, const struct node *object)
+{
+    strbuf_addstr(out, "---\n");
+    yaml_write(out, object);
+}
+
+static void kubernetes_manifests(struct arena *a, const struct plan *plan, struct strbuf *out)
+{
+    const struct kube_run run = {.plan = plan, .name = kube_run_name(a, plan->facts->site.run_id)};
+
+    strbuf_addf(
+        out,
+        "# `muster run` also creates the ConfigMap %s with the program muster-shim, and makes\n"
+        "# the Job the owner of all other objects.\n",
+        run.name);
+    add_manifest(out, kube_anchor(a, &run));
+    add_manifest(out, kube_service(a, &run));
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        add_manifest(out, kube_pod(a, &run, &plan->replicas[i], 1, 1));
+}
+
+const struct engine_class engine_kubernetes = {
+    .name = "kubernetes",
+    .has_images = true,
+    .survey = kubernetes_survey,
+    .plan = kubernetes_plan,
+    .manifests = kubernetes_manifests,
+    .open = kubernetes_open,
+};

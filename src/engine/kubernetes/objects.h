@@ -1,0 +1,53 @@
+/* objects.h - what a run consists of in a cluster, as a pure function of its plan.
+ *
+ *   anchor       a batch Job without pods that owns everything else: deleting it deletes the run,
+ *                and a deadline that is not moved on does so by itself
+ *   config map   muster-shim, which every pod mounts
+ *   service      headless: names of replicas resolve
+ *   pods         one for each replica and attempt; a lost one is replaced by the next generation
+ *
+ * A pod is the role's own template with what the model says differently, and with muster-shim as
+ * the first process of its container.
+ */
+#ifndef ENGINE_KUBERNETES_OBJECTS_H
+#define ENGINE_KUBERNETES_OBJECTS_H
+
+#include "plan/plan.h"
+
+#define KUBE_LABELS "muster.internal/" /* run, job, role, index, attempt */
+#define POD_SHIM_DIR "/muster/bin"
+#define POD_RUN_DIR "/muster/run"
+#define POD_SCRATCH_DIR POD_RUN_DIR "/scratch"
+#define POD_SHIM POD_SHIM_DIR "/muster-shim"
+#define KUBE_ANCHOR_S 60 /* the run ends this long after its client was last heard of */
+
+struct kube_run {
+    const struct plan *plan;
+    const char *name; /* of anchor, service and config map */
+    const char *uid;  /* of the anchor; NULL: not created yet, nothing has an owner */
+};
+
+/* "muster-RUN_ID" */
+const char *kube_run_name(struct arena *a, const char *run_id);
+/* "muster-RUN_ID-worker-0", "…-a2" of the second attempt, "…-g2" of the second generation */
+const char *kube_pod_name(struct arena *a, const struct kube_run *run, const struct replica *rp,
+                          uint32_t attempt, uint32_t generation);
+/* The container that runs the role's command. */
+const char *kube_container_name(const struct node *pod);
+/* "muster.internal/run=ID", for queries. */
+const char *kube_selector(struct arena *a, const struct kube_run *run);
+
+/* Texts of the plan are not copied: it must outlive the objects. */
+const struct node *kube_anchor(struct arena *a, const struct kube_run *run);
+const struct node *kube_shim_map(struct arena *a, const struct kube_run *run, const void *shim,
+                                 size_t n);
+const struct node *kube_service(struct arena *a, const struct kube_run *run);
+const struct node *kube_pod(struct arena *a, const struct kube_run *run, const struct replica *rp,
+                            uint32_t attempt, uint32_t generation);
+
+/* Variables of a process that its pod does not have: the pod has those of the replica's first one
+ * that are not too long. "NAME=VALUE", NULL-terminated. */
+const char *const *kube_process_env(struct arena *a, const struct plan *plan, uint32_t process,
+                                    struct start start);
+
+#endif

@@ -1,0 +1,109 @@
+/* parts.h - what the files of the Kubernetes engine share.
+ *
+ *     kubernetes.c  the operations: what is asked for
+ *     cluster.c     the objects of the run: created, kept alive, deleted
+ *     pod_status.c  what the API server says of a pod becomes observations
+ *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
+ *
+ * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
+ * runs, the engine connects to the shim inside by exec, and from then on speaks to it as the local
+ * engine does to its own. What the shim cannot say any more, because its container is gone, the
+ * pod's status says.
+ */
+#ifndef ENGINE_KUBERNETES_PARTS_H
+#define ENGINE_KUBERNETES_PARTS_H
+
+#include <uv.h>
+
+#include "base/strbuf.h"
+#include "base/strvec.h"
+#include "engine/engine.h"
+#include "engine/kubernetes/objects.h"
+#include "engine/kubernetes/stream.h"
+#include "engine/kubernetes/watch.h"
+
+enum pod_state {
+    POD_NONE,
+    POD_WANTED,  /* to be created when the objects it needs are there */
+    POD_CREATED, /* asked for, or known to exist; not running yet */
+    POD_RUNS,    /* its container runs: connected, or connecting */
+    POD_ENDED,
+};
+
+struct log_place { /* of a log that a pod sends */
+    char *name;    /* "": marks */
+    int64_t size;  /* bytes that we have */
+};
+
+struct pod {
+    struct kubernetes *kb;
+    uint32_t replica, attempt, generation;
+    enum pod_state state;
+    char *name, *ip, *waits_for;
+    struct kube_stream *stream; /* or NULL */
+    uv_timer_t *timer;          /* until the next try to connect */
+    struct strbuf in, out;      /* frames; out: until the shim is ready */
+    bool is_set_up;             /* the shim was: from now on muster attaches */
+    bool ready;                 /* it answers on this connection */
+    struct log_place *logs;
+    size_t n_logs, cap_logs;
+    struct strbuf marks; /* a line that is not complete */
+    bool container_ended;
+    struct ending end; /* if it has */
+};
+
+struct kubernetes {
+    struct engine engine; /* first */
+    const struct plan *plan;
+    const struct engine_client *client;
+    uv_loop_t *loop;
+    int logs_fd;
+    struct arena *arena; /* of the access and names */
+    struct kube_access access;
+    struct kube_client *api;
+    struct kube_run run;
+    struct kube_watch *watch;
+    uv_timer_t *heartbeat;
+    ns_t anchored;    /* clock_mono() when the anchor was created */
+    unsigned missing; /* objects that pods need and that are not there yet */
+    bool refused, releasing, released;
+    unsigned char key[32]; /* of the shims, for each other */
+    struct pod *pods;      /* by replica */
+    struct start *starts;  /* by process: the one asked for last; attempt 0: none */
+    bool *running;         /* by process: it was asked for and its end is not known */
+};
+
+static inline const struct replica *pod_replica(const struct pod *p)
+{
+    return &p->kb->plan->replicas[p->replica];
+}
+
+/* "/api/v1/namespaces/NS/pods" + rest */
+const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *rest);
+
+/* --- cluster.c -------------------------------------------------------------------------------- */
+
+int cluster_begin(struct kubernetes *kb, struct err *e);
+/* Creates the pod, now or when all it needs is there. Does nothing if it exists. */
+void cluster_want_pod(struct pod *p, uint32_t attempt);
+void cluster_delete_pod(struct pod *p);
+/* Deletes everything, then calls client->released. */
+void cluster_end(struct kubernetes *kb);
+
+/* --- pod_status.c ----------------------------------------------------------------------------- */
+
+void pods_watch(struct kubernetes *kb);
+
+/* --- pod_link.c ------------------------------------------------------------------------------- */
+
+void pod_connect(struct pod *p);
+void pod_close(struct pod *p); /* for good */
+/* Frames for the shim: sent, or kept until it is ready. */
+struct strbuf *pod_out(struct pod *p);
+void pod_flush(struct pod *p);
+/* Who has which address, as far as it is known: before commands that need the others. */
+void pod_put_hosts(struct pod *p);
+/* The container is gone, and so is the connection: tells how its processes have ended. */
+void pod_container_ended(struct pod *p);
+
+#endif

@@ -1,0 +1,81 @@
+/* survey.c - see survey.h. Nothing is asked of the cluster here: a plan can be made without it. */
+#include "engine/kubernetes/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/kubernetes/objects.h"
+#include "spec/adjust.h"
+
+enum { FIRST_PORT = 30000 }; /* of those that the platform has no number for */
+
+int kubernetes_access(struct arena *a, const char *context, const char *namespace_,
+                      struct kube_access *ret, struct err *e)
+{
+    return access_load(a,
+                       &(struct access_request){
+                           .context = context,
+                           .namespace_ = namespace_,
+                           .kubeconfig = getenv("KUBECONFIG"),
+                           .home = getenv("HOME"),
+                           .service_host = getenv("KUBERNETES_SERVICE_HOST"),
+                           .service_port = getenv("KUBERNETES_SERVICE_PORT"),
+                       },
+                       ret, e);
+}
+
+static int need_images(const struct job_spec *spec, struct err *e)
+{
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (!spec->roles[i].image || spec_lacks_image(&spec->roles[i]))
+            return err_set(e, -EINVAL,
+                           "role %s has no container image, which a pod requires; use --image "
+                           "'*=IMAGE'",
+                           spec->roles[i].name);
+    return 0;
+}
+
+int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct survey *s,
+                      struct err *e)
+{
+    const struct job_spec *spec = rq->spec;
+    struct kube_access acc = {.namespace_ = "default", .context = ""};
+    int *ports = ARENA_ARRAY(a, int, spec_n_ports(spec) + 1);
+    int r = kubernetes_access(a, rq->context, rq->namespace_, &acc, e);
+
+    s->cause = CAUSE_UNSCHEDULABLE;
+    if (r < 0 && rq->use == SURVEY_RUN)
+        return r;
+    r = need_images(spec, e);
+    if (r < 0 && rq->use == SURVEY_RUN) {
+        s->cause = CAUSE_IMAGE;
+        return r;
+    }
+    spec_own_ports(spec, FIRST_PORT, ports);
+    s->facts = (struct facts){
+        .site = {.engine = "kubernetes",
+                 .run_id = rq->run_id,
+                 .run_dir = POD_RUN_DIR,
+                 .records = rq->run_dir,
+                 .scratch_dir = POD_SCRATCH_DIR,
+                 .elsewhere = true,
+                 .references = true,
+                 .service = kube_run_name(a, rq->run_id),
+                 .context = acc.context,
+                 .namespace_ = acc.namespace_,
+                 .shim = POD_SHIM,
+                 .isolation = "pods",
+                 .ports = ports,
+                 .interface = "eth0"},
+        .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
+        .machine = {.root = true, .mpi = MPI_OPEN_MPI_4, .cpus = 1},
+    };
+    s->cause = CAUSE_NONE;
+    return 0;
+}
+
+int kubernetes_plan(struct arena *a, const struct job_spec *spec, struct survey *s,
+                    const struct plan **ret, struct err *e)
+{
+    return plan_build(a, spec, &s->facts, ret, e);
+}

@@ -1,0 +1,517 @@
+/* driver.c - the loop of a foreground run. */
+#include "foreground/driver.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "engine/turn.h"
+#include "journal/journal.h"
+#include "foreground/aborts.h"
+#include "foreground/control.h"
+#include "foreground/drain.h"
+#include "inspect/hang.h"
+#include "foreground/live.h"
+#include "foreground/news.h"
+
+#define STATUS_MS 250 /* how often the progress line is drawn */
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define N_CAUGHT (sizeof(caught) / sizeof(caught[0]))
+
+struct driver {
+    uv_loop_t loop;
+    const struct plan *plan;
+    const struct drive_options *opts;
+    struct job *job;
+    struct journal *journal;
+    struct engine *engine;
+    struct turn *turn;
+    struct live *live;
+    struct control *control; /* NULL if it could not be had */
+    struct hang *hang;
+    struct engine_client client;
+    uv_timer_t wake, status;
+    uv_signal_t signals[N_CAUGHT];
+    int logs_fd; /* the run directory's */
+    struct aborts aborts;
+    bool write_failed; /* and somebody was told */
+    bool refused;      /* by the engine, before anything was started */
+    struct err refusal;
+    struct strvec unsaid; /* notes that stderr did not take at once */
+};
+
+static void turn(void *ctx);
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void follow_rank(struct driver *d, const struct event *ev)
+{
+    char prefix[LIMIT_NAME + 32];
+
+    (void)snprintf(prefix, sizeof(prefix), "%s/%u", d->plan->replicas[ev->replica].name, ev->rank);
+    live_add(d->live, ev->log, prefix, !ev->forwarded);
+}
+
+static void follow_inits(struct driver *d, const struct replica *r, struct start start)
+{
+    char prefix[2 * LIMIT_NAME + 32], log[PLAN_LOG_NAME];
+
+    for (size_t i = 0; i < r->role->n_init; i++) {
+        if (!plan_runs_init(d->plan, r, i, start))
+            continue;
+        (void)snprintf(prefix, sizeof(prefix), "%s/init-%.*s", r->name, LIMIT_NAME,
+                       r->role->init[i].name);
+        live_add(d->live, plan_init_log(r, r->role->init[i].name, start, log), prefix, true);
+    }
+}
+
+static void follow_process(struct driver *d, const struct process *p)
+{
+    char prefix[LIMIT_NAME + 32], log[PLAN_LOG_NAME];
+    const char *name = d->plan->replicas[p->replica].name;
+
+    if (p->slot == 0)
+        follow_inits(d, &d->plan->replicas[p->replica], job_start(d->job, p->id));
+    if (!*plan_log_name(p, job_start(d->job, p->id), log))
+        return;
+    if (p->rank >= 0)
+        (void)snprintf(prefix, sizeof(prefix), "%s/%d", name, p->rank);
+    else
+        (void)snprintf(prefix, sizeof(prefix), "%s", name);
+    live_add(d->live, log, prefix, true);
+}
+
+/* What has ended has written its last line. */
+static void follow_no_more(struct driver *d, const struct event *ev)
+{
+    char log[PLAN_LOG_NAME];
+
+    if (ev->type == EVENT_RANK_EXITED)
+        live_over(d->live, d->job->launches[ev->launch - 1].ranks[ev->rank].log);
+    else
+        live_over(d->live, plan_log_name(&d->plan->processes[ev->process],
+                                         job_start(d->job, ev->process), log));
+}
+
+/* A stderr that nobody reads must not keep the job waiting. */
+static void say(struct driver *d, const char *text)
+{
+    if (d->live && !live_takes_errors(d->live)) {
+        if (d->unsaid.n < LIMIT_NOTES_WAITING)
+            strvec_push(&d->unsaid, text);
+        return;
+    }
+    if (d->live)
+        live_make_way(d->live);
+    d->opts->note(text);
+}
+
+static void tell_news(struct driver *d, const struct event *ev)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    news_of(d->job, ev, &text);
+    if (text.len > 0)
+        say(d, text.buf);
+}
+
+/* An event is in the journal: the people in front of the screen may hear of it. */
+static void heard(void *ctx, const struct event *ev)
+{
+    struct driver *d = ctx;
+
+    tell_news(d, ev);
+    if (ev->type == EVENT_RANK_STARTED) {
+        aborts_follow(&d->aborts, d->job, ev, d->logs_fd);
+        follow_rank(d, ev);
+    }
+    if (ev->type == EVENT_START || ev->type == EVENT_RESTART)
+        follow_process(d, &d->plan->processes[ev->process]);
+    if (ev->type == EVENT_EXITED || ev->type == EVENT_RANK_EXITED)
+        follow_no_more(d, ev);
+}
+
+/* A full disk must not end a training run: the job goes on, and it is said once, whichever file it
+ * was. */
+static void say_write_failed(struct driver *d, const char *text)
+{
+    if (!d->write_failed)
+        say(d, text);
+    d->write_failed = true;
+}
+
+static void commit_failed(void *ctx, const struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&text, "%s; the job continues", e->text);
+    say_write_failed(ctx, text.buf);
+}
+
+static void unlogged(void *ctx, const struct unlogged *u)
+{
+    struct driver *d = ctx;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&text, "cannot write log %s: %s; output is still shown, but logs are incomplete",
+                u->log, strerror(-u->error));
+    say_write_failed(d, text.buf);
+    log_gaps_add(d->opts->gaps, u);
+    d->opts->gaps->not_shown += live_unlogged(d->live, u);
+}
+
+static void observed(void *ctx, const struct observation *o)
+{
+    struct driver *d = ctx;
+
+    turn_observe(d->turn, o);
+}
+
+static void on_wake(uv_timer_t *timer)
+{
+    turn(timer->data);
+}
+
+static void set_wake(struct driver *d, ns_t at)
+{
+    ns_t now = clock_run();
+
+    if (at == 0)
+        (void)uv_timer_stop(&d->wake);
+    else
+        (void)uv_timer_start(&d->wake, on_wake,
+                             at > now ? (uint64_t)((at - now) / NS_PER_MS) + 1 : 0, 0);
+}
+
+/* A rank that called MPI_Abort is known by its launcher's log, which is followed once the rank's
+ * start has been committed. */
+static void turn(void *ctx)
+{
+    struct driver *d = ctx;
+    struct observation aborted;
+
+    turn_commit(d->turn);
+    if (aborts_find(&d->aborts, d->job, d->logs_fd, &aborted))
+        observed(d, &aborted);
+    set_wake(d, turn_run(d->turn, clock_run()));
+}
+
+static void released(void *ctx)
+{
+    struct driver *d = ctx;
+
+    uv_stop(&d->loop);
+}
+
+/* As if it had not been opened at all. */
+static void refused(void *ctx, const struct err *e)
+{
+    struct driver *d = ctx;
+
+    d->refusal = *e;
+    d->refused = true;
+    uv_stop(&d->loop);
+}
+
+static void note(void *ctx, const char *text)
+{
+    say(ctx, text);
+}
+
+static void on_activity(void *ctx, ns_t at)
+{
+    struct driver *d = ctx;
+
+    job_activity(d->job, at);
+    if (job_wake(d->job))
+        set_wake(d, job_wake(d->job));
+}
+
+static int open_log(void *ctx, const char *name)
+{
+    const struct driver *d = ctx;
+
+    return d->engine->ops->log_open(d->engine, name);
+}
+
+static void on_signal(uv_signal_t *handle, int sig)
+{
+    struct driver *d = handle->data;
+    struct observation o = {.kind = OBS_CANCEL, .at = clock_run(), .signal = sig};
+
+    if (sig == SIGUSR1 || sig == SIGUSR2) {
+        d->engine->ops->signal(d->engine, sig);
+        return;
+    }
+    if (d->job->phase ==
+        JOB_ENDED) { /* nothing is left to decide, but the engine may still be at it */
+        d->engine->ops->kill(d->engine);
+        return;
+    }
+    observed(d, &o);
+    turn(d);
+}
+
+/* --- what other verbs ask for ----------------------------------------------------------------- */
+
+static void posted(void *ctx, const struct observation *o)
+{
+    observed(ctx, o);
+    turn(ctx);
+}
+
+static void pass_signal(void *ctx, int sig)
+{
+    struct driver *d = ctx;
+
+    d->engine->ops->signal(d->engine, sig);
+}
+
+/* A run that nobody can ask is still a run. */
+static void open_control(struct driver *d, int scratch_fd)
+{
+    struct err e;
+    const struct control_host host = {.job = d->job,
+                                      .engine = d->engine,
+                                      .engine_name = d->opts->engine->name,
+                                      .scratch_fd = scratch_fd,
+                                      .post = posted,
+                                      .signal = pass_signal,
+                                      .ctx = d};
+
+    if (control_open(&d->loop, &host, &d->control, &e) < 0)
+        d->opts->note(e.text);
+}
+
+/* --- the line at the bottom ------------------------------------------------------------------- */
+
+/* "; SIGKILL in 8 s, or Ctrl-C again" */
+static void add_stopping(const struct job *job, char *text, size_t size)
+{
+    ns_t left = job->stop_at + job_longest_grace_ms(job) * NS_PER_MS - clock_run();
+
+    if (job->phase == JOB_STOPPING)
+        (void)snprintf(text, size, "; SIGKILL in %lld s%s",
+                       (long long)(left > 0 ? (left + NS_PER_S - 1) / NS_PER_S : 0),
+                       job->cancel_signal == SIGINT ? ", or Ctrl-C again" : "");
+}
+
+static void on_status(uv_timer_t *timer)
+{
+    struct driver *d = timer->data;
+    const struct launch *l = job_last_launch(d->job);
+    uint32_t running = d->job->n_running, ended = d->job->n_ended, total = d->plan->n_processes;
+    const char *what = d->plan->processes[0].rank >= 0 ? "ranks" : "processes";
+    char text[256], elapsed[DURATION_TEXT], next[64] = "";
+
+    add_stopping(d->job, next, sizeof(next));
+    if (l) {
+        running = l->started - l->ended;
+        ended = l->ended;
+        total = l->size;
+        what = "ranks";
+    }
+    (void)snprintf(text, sizeof(text), "%s: %s, %u of %u %s running, %u ended, %s%s",
+                   d->plan->spec->name, job_state_name(d->job), running, total, what, ended,
+                   duration_text((clock_run() - d->job->created) / NS_PER_MS, elapsed), next);
+    live_status(d->live, text);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+/* What the caller ignores stays ignored: nohup, and the background jobs of a script. */
+static bool is_ignored(int sig)
+{
+    struct sigaction sa;
+
+    return sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
+}
+
+/* Before the engine is started: a signal that comes meanwhile is heard when the loop runs. */
+static void catch_signals(struct driver *d)
+{
+    for (size_t i = 0; i < N_CAUGHT; i++) {
+        (void)uv_signal_init(&d->loop, &d->signals[i]);
+        d->signals[i].data = d;
+        if (!is_ignored(caught[i]))
+            (void)uv_signal_start(&d->signals[i], on_signal, caught[i]);
+    }
+}
+
+static void begin(struct driver *d)
+{
+    const struct turn_host host = {.event = heard, .commit_failed = commit_failed, .ctx = d};
+
+    d->turn = turn_new(d->job, d->journal, d->engine, &host);
+    /* only now: whoever reads that the job waits may end it */
+    turn_event(d->turn,
+               &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
+    (void)uv_timer_init(&d->loop, &d->wake);
+    (void)uv_timer_init(&d->loop, &d->status);
+    d->wake.data = d->status.data = d;
+    (void)uv_timer_start(&d->status, on_status, STATUS_MS, STATUS_MS);
+}
+
+/* What cannot be executed is known before anything starts: these processes have failed already.
+ * Whoever asked for the replicas of a failed job to be kept gets replicas. */
+static void report_missing(struct driver *d)
+{
+    for (uint32_t i = 0; !d->opts->rules.hold && i < d->plan->n_processes; i++) {
+        const struct process *p = &d->plan->processes[i];
+        const struct missing *m = plan_missing(d->plan, p);
+        struct observation o = {
+            .kind = OBS_SPAWN_FAILED,
+            .at = clock_run(),
+            .process = i,
+            .end = {
+                .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1}};
+
+        if (!m)
+            continue;
+        o.end.exec_errno = m->code;
+        (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "exec");
+        if (m->init >= 0)
+            (void)snprintf(o.end.init, sizeof(o.end.init), "%s",
+                           d->plan->replicas[p->replica].role->init[m->init].name);
+        observed(d, &o);
+    }
+}
+
+static pid_t engine_root(void *ctx)
+{
+    const struct driver *d = ctx;
+
+    return d->opts->engine->here->root(d->engine);
+}
+
+static void watch_for_hang(struct driver *d, const struct rundir *rd)
+{
+    const struct hang_options opts = {.timeout_ms = d->opts->hang_timeout_ms,
+                                      .run_fd = rd->fd,
+                                      .root = engine_root,
+                                      .hung = posted,
+                                      .note = note,
+                                      .ctx = d};
+
+    if (opts.timeout_ms > 0 && d->opts->engine->here)
+        d->hang = hang_new(&d->loop, d->job, &opts);
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/* The last output and what was not said yet, as far as somebody reads it. */
+static void show_the_rest(struct driver *d)
+{
+    bool stdout_left, stderr_left;
+
+    live_finish(d->live, drain_hurried);
+    stdout_left = live_gave_up(d->live, false);
+    stderr_left = live_gave_up(d->live, true);
+    live_free(d->live);
+    d->live = NULL;
+    if (stdout_left)
+        drain_close(STDOUT_FILENO);
+    if (stderr_left)
+        drain_close(STDERR_FILENO);
+    for (size_t i = 0; !stderr_left && i < d->unsaid.n; i++)
+        d->opts->note(d->unsaid.v[i]);
+    if (stdout_left && !stderr_left)
+        d->opts->note(
+            "output was not shown completely because nothing read stdout; the logs are complete");
+}
+
+/* Whoever owns handles closes them first; what is left then is ours. */
+static void finish(struct driver *d)
+{
+    /* What is left is to tell it, and a signal that comes now must not prevent that, as its default
+     * would when libuv lets go of it. */
+    drain_hold_signals();
+    control_free(d->control);
+    hang_free(d->hang);
+    if (d->job->phase == JOB_ENDED && d->opts->ended)
+        d->opts->ended(d->opts->ctx, d->job);
+    if (d->live)
+        show_the_rest(d);
+    strvec_release(&d->unsaid);
+    turn_free(d->turn);
+    if (d->engine)
+        d->engine->ops->free(d->engine);
+    uv_walk(&d->loop, close_handle, NULL);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&d->loop);
+    drain_guard();
+    journal_close(d->journal);
+}
+
+struct job *drive(const struct plan *plan, const struct rundir *rd,
+                  const struct drive_options *opts, struct err *e)
+{
+    struct driver d = {.plan = plan, .opts = opts, .unsaid = STRVEC_INIT};
+    const struct live_options view = {.colour = {opts->colour[0], opts->colour[1]},
+                                      .by_rank = plan->n_replicas == 1,
+                                      .no_prefix = opts->no_prefix,
+                                      .no_status = opts->no_status,
+                                      .on_activity = on_activity,
+                                      .open_log = open_log,
+                                      .ctx = &d};
+    d.logs_fd = rd->logs_fd;
+    int r = journal_open_jsonl(rd->fd, &d.journal, e);
+
+    if (r < 0)
+        return NULL;
+    r = uv_loop_init(&d.loop);
+    if (r < 0) {
+        journal_close(d.journal);
+        (void)err_sys(e, r, "cannot create an event loop");
+        return NULL;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    d.client = (struct engine_client){.observed = observed,
+                                      .note = note,
+                                      .unlogged = unlogged,
+                                      .turn = turn,
+                                      .released = released,
+                                      .refused = refused,
+                                      .ctx = &d};
+    d.job = job_new(plan, &opts->rules);
+    catch_signals(&d);
+    const struct engine_open how = {.loop = &d.loop,
+                                    .plan = plan,
+                                    .stdin_fd = opts->stdin_fd,
+                                    .scratch_fd = rd->scratch_fd,
+                                    .logs_fd = rd->logs_fd,
+                                    .client = &d.client};
+    r = opts->engine->open(&how, &d.engine, e);
+    if (r == 0) {
+        d.live = live_new(&d.loop, rd, &view);
+        begin(&d);
+        open_control(&d, rd->scratch_fd);
+        watch_for_hang(&d, rd);
+        report_missing(&d);
+        turn(&d);
+        if (opts->begun)
+            opts->begun(opts->ctx);
+        (void)uv_run(&d.loop, UV_RUN_DEFAULT);
+    }
+    finish(&d);
+    if (d.refused) {
+        *e = d.refusal;
+        r = e->code;
+    }
+    if (r < 0) {
+        job_free(d.job);
+        return NULL;
+    }
+    return d.job;
+}

@@ -1,0 +1,190 @@
+/* What only clusters have: a job that is not admitted yet, replicas that wait, that are out of
+ * sight, that are gone. */
+#include "job/report.h"
+#include "job/test/stage.h"
+
+#define AT(s) ((s)*NS_PER_S)
+
+static void report_text(const struct job *job, struct strbuf *out)
+{
+    struct json j = JSON_COMPACT(out);
+
+    strbuf_truncate(out, 0);
+    report_write(job, &(struct report_context){.engine = "sim", .recorded = true}, &j);
+}
+
+static size_t say(struct stage *st, struct observation o)
+{
+    return stage_report(st, &o);
+}
+
+static void test_gone(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct stage st;
+
+    stage_cast(&st, "worker 2 0 0 2", PLATFORM_MUSTER);
+    stage_begin(&st);
+    is_int((int)say(&st, (struct observation){.kind = OBS_GONE, .replica = 1, .at = AT(5)}), 2,
+           "a replica is gone: both its processes have ended");
+    is_int((int)say(&st, (struct observation){.kind = OBS_GONE, .replica = 1, .at = AT(6)}), 0,
+           "once");
+    is_int((int)say(&st, (struct observation){.kind = OBS_GONE, .replica = 9, .at = AT(6)}), 0,
+           "and one that is not of the plan never");
+    stage_decide(&st, AT(6));
+    stage_stop_all(&st, AT(7));
+    is_int(st.job->phase, JOB_ENDED, "the job ends");
+    is_str(cause_kind_name(st.job->cause.kind), "gone", "its cause");
+    is_int(st.job->exit_code, 125, "its exit code");
+    report_text(st.job, &text);
+    has(text.buf, "worker-1 disappeared; how it ended is not known", "the verdict");
+    ok(!strstr(text.buf, "SIGKILL"), "no signal is made up");
+    has(text.buf, "\"kind\":\"gone\",\"exit_code\":125,\"signal\":null", "nor in the cause");
+    stage_free(&st);
+}
+
+static void test_gone_is_restarted(void)
+{
+    static const struct {
+        enum restart_policy policy;
+        const char *name;
+        bool again;
+    } rows[] = {{RESTART_NEVER, "Never", false},
+                {RESTART_ON_FAILURE, "OnFailure", true},
+                {RESTART_EXIT_CODE, "ExitCode", true},
+                {RESTART_BY_CLASS, "by class", true}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct stage st;
+
+        stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
+        st.roles[0].restart = rows[i].policy;
+        st.roles[0].restart_limit = 1;
+        stage_begin(&st);
+        (void)say(&st, (struct observation){.kind = OBS_GONE, .at = AT(5)});
+        is_int(st.job->procs[0].state == PROC_BACKOFF, rows[i].again, "%s: %s", rows[i].name,
+               rows[i].again ? "it is made again" : "it is not");
+        stage_free(&st);
+    }
+}
+
+static void test_unknown(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct observation lost = {.kind = OBS_UNKNOWN, .replica = 1, .at = AT(5)};
+    struct observation there = {.kind = OBS_STARTED, .process = 1, .instance = 1, .at = AT(1)};
+    struct stage st;
+
+    stage_cast(&st, "worker 2 0 0", PLATFORM_MUSTER);
+    st.roles[0].restart = RESTART_ALWAYS;
+    st.roles[0].restart_limit = 3;
+    stage_begin(&st);
+    char before[256];
+    (void)snprintf(before, sizeof(before), "%s", st.decisions);
+    is_int((int)say(&st, lost), 1, "out of sight");
+    is_int((int)say(&st, lost), 0, "that is told once");
+    stage_decide(&st, AT(100000));
+    is_str(st.decisions, before, "nothing follows from it, however long it lasts");
+    is_int(st.job->procs[1].state, PROC_RUNNING, "the process is what it was");
+    report_text(st.job, &text);
+    has(text.buf, "\"unseen_since\":\"1970-01-01T00:00:05.000Z\"", "the report says since when");
+    is_int((int)say(&st, there), 1, "it is heard of again");
+    ok(!st.job->sight[1].lost, "and in sight");
+    is_int((int)say(&st, lost), 0, "the old report comes late: it stays in sight");
+    lost.at = AT(9);
+    is_int((int)say(&st, lost), 1, "lost again");
+    (void)say(&st, (struct observation){.kind = OBS_EXITED,
+                                        .process = 1,
+                                        .at = AT(8),
+                                        .end = {.known = true, .code = 3, .max_rss = -1}});
+    ok(!st.job->sight[1].lost, "its end is heard of, too");
+    is_int(st.job->procs[1].state, PROC_BACKOFF, "and has its consequence");
+    lost.replica = 7;
+    is_int((int)say(&st, lost), 0, "a replica that is not of the plan");
+    stage_free(&st);
+}
+
+static void test_waiting(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct observation w = {.kind = OBS_WAITING,
+                            .replica = 1,
+                            .at = AT(2),
+                            .text = "GPUs",
+                            .needs = 4,
+                            .free = 2,
+                            .ahead = 3};
+    struct event created = {.type = EVENT_CREATED, .at = NS_PER_S};
+    struct stage st;
+
+    stage_cast(&st, "worker 2 0 0", PLATFORM_MUSTER);
+    st.job = job_new(&st.plan, &stage_rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    is_int((int)say(&st, w), 0, "nothing waits that was not asked for");
+    stage_decide(&st, AT(1));
+    is_int((int)say(&st, w), 1, "a replica waits");
+    is_int((int)say(&st, w), 0, "the same again is nothing new");
+    report_text(st.job, &text);
+    has(text.buf, "\"waiting\":\"needs 4 GPUs, 2 free; ahead: 3 jobs\"", "the report has it");
+    w.free = 3;
+    w.ahead = 1;
+    is_int((int)say(&st, w), 1, "another number is");
+    waiting_text(job_first_waiting(st.job), &text);
+    has(text.buf, "needs 4 GPUs, 3 free; ahead: 1 job", "in words");
+    stage_decide(&st, AT(10));
+    is_int(st.job->stop, STOP_NONE, "waiting is no failure");
+    (void)say(&st, (struct observation){.kind = OBS_STARTED, .process = 1, .at = AT(11)});
+    ok(!job_waiting(st.job, 1), "it has come");
+    is_int((int)say(&st, w), 0, "what is told late is not believed");
+    w.text = NULL;
+    is_int((int)say(&st, w), 0, "nor that it no longer waits");
+    stage_free(&st);
+}
+
+static void test_admission(void)
+{
+    struct job_rules rules = stage_rules;
+    struct event created = {.type = EVENT_CREATED, .at = NS_PER_S};
+    struct observation w = {
+        .kind = OBS_WAITING, .replica = WAITING_JOB, .at = AT(1), .text = "quota exceeded"};
+    struct stage st;
+
+    rules.queued = true;
+    rules.start_timeout_ms = 5000;
+    stage_cast(&st, "worker 2 0 0", PLATFORM_MUSTER);
+    st.spec.gang = true;
+    st.job = job_new(&st.plan, &rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    stage_decide(&st, AT(1));
+    is_int((int)say(&st, w), 1, "it waits for its place");
+    stage_decide(&st, AT(1000));
+    is_str(st.decisions, "", "nothing starts, and nothing is late, before it is admitted");
+    is_int(job_wake(st.job), 0, "there is no time to wake up for");
+    is_int((int)say(&st, (struct observation){.kind = OBS_ADMITTED, .at = AT(1000)}), 1,
+           "admitted");
+    is_int((int)say(&st, (struct observation){.kind = OBS_ADMITTED, .at = AT(1001)}), 0, "once");
+    ok(!job_waiting(st.job, WAITING_JOB), "it waits no more");
+    stage_decide(&st, AT(1002));
+    is_str(st.decisions, "oo", "its replicas are made");
+    stage_decide(&st, AT(1006));
+    is_str(st.decisions, "ooTE", "and have the whole start timeout from then on");
+    stage_free(&st);
+
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
+    st.job = job_new(&st.plan, &rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    (void)say(&st, (struct observation){.kind = OBS_CANCEL, .signal = SIGTERM, .at = AT(2)});
+    stage_decide(&st, AT(2));
+    is_int(st.job->exit_code, 143, "one that is not admitted can be cancelled");
+    stage_free(&st);
+}
+
+int main(void)
+{
+    test_gone();
+    test_gone_is_restarted();
+    test_unknown();
+    test_waiting();
+    test_admission();
+    return tap_done();
+}

@@ -1,0 +1,196 @@
+/* places.c - see places.h. */
+#include "rundir/places.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define TMP "/tmp"
+#define FRESH_LETTERS 6
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+bool places_is_private(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           (st.st_mode & 077) == 0;
+}
+
+/* 0 if the directory can be made and written to, or is there and can be; else -errno. */
+static int can_write(const char *path)
+{
+    auto_free char *dir = xstrdup(path);
+    struct stat st;
+
+    while (stat(dir, &st) < 0) {
+        char *slash = strrchr(dir, '/');
+        if (errno != ENOENT || !slash)
+            return -errno;
+        slash[slash == dir] = '\0'; /* the root stays */
+    }
+    if (!S_ISDIR(st.st_mode))
+        return -ENOTDIR;
+    return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+/* The user's own directory for state, or NULL if nothing says which it is. */
+static char *state_home(void)
+{
+    const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (xdg && *xdg == '/')
+        return xstrdup(xdg);
+    if (home && *home == '/')
+        return xasprintf("%s/.local/state", home);
+    const struct passwd *pw = getpwuid(geteuid());
+    return pw && *pw->pw_dir == '/' ? xasprintf("%s/.local/state", pw->pw_dir) : NULL;
+}
+
+/* $XDG_RUNTIME_DIR if it is set, as it is. */
+static const char *runtime_dir(void)
+{
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+
+    return xdg && *xdg == '/' ? xdg : NULL;
+}
+
+/* Why $XDG_RUNTIME_DIR cannot be used, or NULL. After `su` it is that of the user before. */
+static const char *runtime_fault(const char *dir)
+{
+    auto_free char *ours = xasprintf("%s/muster", dir);
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return errno == ENOENT ? "does not exist" : "cannot be used";
+    if (!S_ISDIR(st.st_mode))
+        return "is not a directory";
+    if (st.st_uid != geteuid())
+        return "belongs to another user";
+    if (lstat(ours, &st) == 0 && !places_is_private(ours))
+        return "has a `muster` that is not a directory of this user with mode 0700";
+    return can_write(ours) < 0 ? "is not writable" : NULL;
+}
+
+void places_random(char *out, size_t n)
+{
+    static const char letters[] = "abcdefghjkmnpqrstuvwxyz23456789";
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = letters[arc4random_uniform(sizeof(letters) - 1)];
+    out[n] = '\0';
+}
+
+/* --- a private directory in /tmp -------------------------------------------------------------- */
+
+static char *tmp_home(void)
+{
+    return xasprintf(TMP "/muster-%u", geteuid());
+}
+
+/* Adds every /tmp/muster-UID.XXXXXX that is ours. */
+static void add_fresh_homes(struct strvec *ret)
+{
+    auto_free char *prefix = xasprintf("muster-%u.", geteuid());
+    DIR *dir = opendir(TMP);
+    const struct dirent *d;
+
+    while (dir && (d = readdir(dir))) {
+        auto_free char *path = xasprintf(TMP "/%s", d->d_name);
+        if (strncmp(d->d_name, prefix, strlen(prefix)) == 0 && places_is_private(path))
+            strvec_push(ret, path);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* One that is there already, else a name that nobody can have guessed. */
+static char *fresh_home(void)
+{
+    auto_strvec struct strvec there = STRVEC_INIT;
+    char tail[FRESH_LETTERS + 1];
+
+    add_fresh_homes(&there);
+    if (there.n > 0)
+        return xstrdup(there.v[0]);
+    places_random(tail, FRESH_LETTERS);
+    return xasprintf(TMP "/muster-%u.%s", geteuid(), tail);
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+char *places_scratch(struct strvec *notes)
+{
+    const char *runtime = runtime_dir(), *fault = runtime ? runtime_fault(runtime) : NULL;
+    struct stat st;
+
+    if (runtime && !fault)
+        return xasprintf("%s/muster", runtime);
+    auto_free char *home = tmp_home();
+    bool blocked = lstat(home, &st) == 0 && !places_is_private(home);
+    char *ret = blocked ? fresh_home() : xstrdup(home);
+    if (fault)
+        strvec_pushf(notes, "XDG_RUNTIME_DIR %s %s; using %s", runtime, fault, ret);
+    if (blocked)
+        strvec_pushf(notes,
+                     "%s is not a directory of uid %u with mode 0700; using %s (remove the first, "
+                     "or set XDG_RUNTIME_DIR)",
+                     home, geteuid(), ret);
+    return ret;
+}
+
+char *places_runs(const char *scratch, struct strvec *notes)
+{
+    auto_free char *state = state_home();
+    auto_free char *usual = state ? xasprintf("%s/muster/runs", state) : NULL;
+    int r = usual ? can_write(usual) : -ENOENT;
+
+    if (r == 0)
+        return TAKE_PTR(usual);
+    char *ret = xasprintf("%s/state/runs", scratch);
+    if (usual)
+        strvec_pushf(notes,
+                     "cannot write to %s: %s; keeping this run in %s (choose a place with "
+                     "XDG_STATE_HOME or --run-dir)",
+                     usual, strerror(-r), ret);
+    else
+        strvec_pushf(notes, "HOME is not set; keeping this run in %s", ret);
+    return ret;
+}
+
+/* --- looking for runs ------------------------------------------------------------------------- */
+
+/* $XDG_RUNTIME_DIR is the caller's word, whosever it is: the runs there decide whom they answer. */
+void places_all_scratch(struct strvec *ret)
+{
+    auto_free char *tmp = tmp_home();
+
+    if (runtime_dir())
+        strvec_pushf(ret, "%s/muster", runtime_dir());
+    if (places_is_private(tmp))
+        strvec_push(ret, tmp);
+    add_fresh_homes(ret);
+}
+
+void places_all_runs(struct strvec *ret)
+{
+    auto_strvec struct strvec scratch = STRVEC_INIT;
+    auto_free char *state = state_home();
+
+    if (state)
+        strvec_pushf(ret, "%s/muster/runs", state);
+    places_all_scratch(&scratch);
+    for (size_t i = 0; i < scratch.n; i++)
+        if (access(scratch.v[i], X_OK) == 0)
+            strvec_pushf(ret, "%s/state/runs", scratch.v[i]);
+}

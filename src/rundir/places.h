@@ -1,0 +1,34 @@
+/* places.h - where run directories and scratch directories are, also where the usual places cannot
+ * be used.
+ *
+ *   run directories   $XDG_STATE_HOME/muster/runs, else ~/.local/state/muster/runs;
+ *                     if it cannot be written: SCRATCH/state/runs
+ *   SCRATCH           $XDG_RUNTIME_DIR/muster, if that directory is ours; else /tmp/muster-UID;
+ *                     if somebody else has that: /tmp/muster-UID.XXXXXX
+ *
+ * Nothing is made here: whether a place can be used is found out by looking. Sockets are made below
+ * SCRATCH, so the path is short and nobody else may be able to put something there first.
+ */
+#ifndef RUNDIR_PLACES_H
+#define RUNDIR_PLACES_H
+
+#include <stdbool.h>
+
+#include "base/strvec.h"
+
+/* Where a new run goes, as heap strings. If that is not the usual place, a sentence in notes says
+ * so. */
+char *places_scratch(struct strvec *notes);
+char *places_runs(const char *scratch, struct strvec *notes);
+
+/* Everywhere where there may be runs, the usual place first. */
+void places_all_runs(struct strvec *ret);
+void places_all_scratch(struct strvec *ret);
+
+/* n letters and digits that cannot be mistaken for each other, and a NUL. */
+void places_random(char *out, size_t n);
+
+/* Is it a directory of ours with mode 0700, and no symbolic link? */
+bool places_is_private(const char *path);
+
+#endif

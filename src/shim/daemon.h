@@ -1,0 +1,52 @@
+/* daemon.h - what stands between mpirun and its ranks on a replica, and its loss.
+ *
+ * orted and hydra_pmi_proxy are commands of an rsh agent, below a shell; on the launcher's own host
+ * it is mpirun itself. Where one is killed its ranks end by themselves, each with a status that
+ * says nothing.
+ */
+#ifndef SHIM_DAEMON_H
+#define SHIM_DAEMON_H
+
+#include "shim/shim.h"
+
+struct daemon {
+    pid_t pid;    /* it started the rank's wrapper; 0 = unknown */
+    pid_t keeper; /* its parent, the agent's shell; 0 = none */
+    bool is_mpirun;
+    bool is_orted; /* or prted: it stays until mpirun ends it */
+};
+
+struct taken { /* a daemon that has told its ranks to end */
+    struct taken *next;
+    struct daemon daemon;
+    const struct replica *replica;
+};
+
+struct loss { /* of a launch: the first thing that made its mpirun end the ranks */
+    bool told;
+    pid_t pid, keeper; /* of the daemon whose status is not known yet; 0 = none */
+    uint32_t why, replica;
+    ns_t at;
+};
+
+struct daemon daemon_of(pid_t pid);
+
+/* The mpirun that a daemon belongs to: above it, or above the rsh agent that asked for it; 0 if
+ * there is none. */
+pid_t daemon_mpirun(const struct shim *s, pid_t pid);
+
+#define MPIRUN_NAME 16
+/* The name of an mpirun that runs in the replica, "" if there is none. */
+const char *mpirun_left(const struct shim *s, const struct replica *r, char name[MPIRUN_NAME]);
+
+bool daemon_is_dead(const struct daemon *d);
+
+/* It has ended under a live rank that it had not told to end. Says so once per launch. */
+void daemon_lost(struct shim *s, struct loss *loss, const struct daemon *d, const struct replica *r,
+                 uint32_t launch, ns_t at);
+/* A child of ours has ended: if the loss waits for it, says how. */
+void daemon_ended(struct shim *s, struct loss *loss, uint32_t launch, pid_t pid, int status);
+/* mpirun itself has received a signal that ends it. */
+void launch_signalled(struct shim *s, struct loss *loss, uint32_t launch, int sig, ns_t at);
+
+#endif

@@ -1,0 +1,33 @@
+/* feed.h - sends what logs hold to a muster that cannot read the files itself.
+ *
+ * Every log, and RUN_DIR/marks, is sent from the offset that muster asks for, so that after a lost
+ * connection nothing is missing and nothing comes twice. It is read from the files, which hold all
+ * of it: a muster that does not keep up costs no memory here.
+ */
+#ifndef SHIM_FEED_H
+#define SHIM_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/wire.h"
+
+struct shim;
+struct feed_log;
+
+struct feed {
+    struct feed_log *v; /* the first is RUN_DIR/marks */
+    size_t n, cap;
+    bool on; /* somebody follows */
+};
+
+/* A log of that name may be written from now on. No pod: does nothing. */
+void feed_add(struct shim *s, const char *name);
+int feed_follow(struct shim *s, struct wire_reader *r); /* WIRE_FOLLOW */
+
+/* Sends what is there, until the connection has enough to do. True: that is why it stopped. */
+bool feed_logs(struct shim *s);
+/* Sends all of it, for at most so long. */
+void feed_finish(struct shim *s, int timeout_ms);
+
+#endif

@@ -1,0 +1,273 @@
+/* pod.c - see pod.h. */
+#include "shim/pod.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "shim/peer.h"
+#include "shim/roles.h"
+
+#define SCRATCH "scratch" /* packet_connect_run() looks there, too */
+enum {
+    FEED_MS = 50,             /* ranks write to their logs themselves: these are looked at */
+    ENDED_BY_TERM = 128 + 15, /* a pod that was deleted must not look like one that succeeded */
+};
+
+/* --- what processes get ----------------------------------------------------------------------- */
+
+static bool is_set(const char *const *env, const char *entry)
+{
+    size_t n = (size_t)(strchrnul(entry, '=') - entry) + 1;
+
+    for (; *env; env++)
+        if (strncmp(*env, entry, n) == 0)
+            return true;
+    return false;
+}
+
+/* The run's own programs come first. */
+static char *path_entry(const struct shim *s, const char *const *env)
+{
+    const char *path = getenv("PATH");
+
+    for (; *env; env++)
+        if (strncmp(*env, "PATH=", 5) == 0)
+            path = *env + 5;
+    return xasprintf("PATH=%s/bin:%s", s->scratch_dir,
+                     path && *path ? path
+                                   : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+                                     "/sbin:/bin");
+}
+
+void pod_adapt(struct shim *s, const char **cwd, const char ***env)
+{
+    static char *path, *run_dir;
+    const char **old = *env, **v;
+    size_t n = 0, have = 0;
+
+    if (!**cwd)
+        *cwd = s->pod->home;
+    while (old[n])
+        n++;
+    while (environ[have])
+        have++;
+    free(path);
+    path = path_entry(s, old);
+    if (!run_dir)
+        run_dir = xasprintf("MUSTER_RUN_DIR=%s", s->run_dir);
+    v = xcalloc(n + have + 3, sizeof(*v));
+    n = 0;
+    v[n++] = path;
+    v[n++] = run_dir;
+    for (size_t i = 0; old[i]; i++)
+        if (!is_set(v, old[i]))
+            v[n++] = old[i];
+    for (size_t i = 0; environ[i]; i++)
+        if (!is_set(v, environ[i]))
+            v[n++] = environ[i];
+    free(old);
+    *env = v;
+}
+
+void pod_show(struct shim *s, const char *data, size_t n)
+{
+    if (s->pod)
+        (void)!write(s->pod->stdout_fd, data, n); /* non-blocking: the logs have all of it */
+}
+
+/* RUN_DIR/hosts is added to what the kubelet has put into /etc/hosts. Where that cannot be written,
+ * names resolve by DNS. */
+static void add_hosts(const char *text, size_t n)
+{
+    static struct strbuf first = STRBUF_INIT;
+
+    if (first.len == 0)
+        (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &first, NULL);
+    auto_close int fd = open("/etc/hosts", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, 0) < 0)
+        return;
+    (void)io_write_all(fd, first.buf, first.len);
+    (void)io_write_all(fd, text, n);
+}
+
+int pod_file(struct shim *s, struct wire_reader *r)
+{
+    mode_t mode = wire_get_u32(r);
+    const char *path = wire_get_str(r);
+    size_t n;
+    const char *data = wire_get_bytes(r, &n);
+    struct err e;
+
+    if (!s->pod || !wire_done(r) || !*path || *path == '/' || strstr(path, ".."))
+        return -EPROTO;
+    auto_free char *file = xasprintf("%s/%s", s->run_dir, path);
+    auto_free char *dir = xstrndup(file, (size_t)(strrchr(file, '/') - file));
+    (void)io_mkdir_p(dir, 0755, &e);
+    (void)unlink(file);
+    if (S_ISLNK(mode)) {
+        auto_free char *target = xstrndup(data, n);
+        if (symlink(target, file) < 0)
+            shim_note(s, "cannot create %s: %s", file, strerror(errno));
+        return 0;
+    }
+    auto_close int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    int result = fd < 0 ? -errno : io_write_all(fd, data, n);
+    if (result < 0)
+        shim_note(s, "cannot write %s: %s", file, strerror(-result));
+    if (result == 0 && strcmp(path, SCRATCH "/key") == 0)
+        peer_listen(s);
+    if (result == 0 && strcmp(path, "hosts") == 0)
+        add_hosts(data, n);
+    return 0;
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+static bool has_main(const struct shim *s)
+{
+    for (uint32_t i = 0; i < s->n_replicas; i++)
+        if (s->replicas[i].n_main > 0)
+            return true;
+    return false;
+}
+
+void pod_terminate(struct shim *s)
+{
+    if (!s->pod)
+        return;
+    s->pod->ending = true;
+    if (s->is_set_up)
+        signal_everything(s, SIGTERM);
+}
+
+void pod_look(struct shim *s)
+{
+    if (!s->pod->ending || has_main(s))
+        return;
+    s->over = true;
+    s->exit_code = ENDED_BY_TERM;
+}
+
+/* --- its beginning ---------------------------------------------------------------------------- */
+
+static void feed_due(struct shim *s, struct watch *w)
+{
+    uint64_t ticks;
+
+    (void)w;
+    (void)!read(s->pod->timer_fd, &ticks, sizeof(ticks));
+    (void)feed_logs(s);
+}
+
+static int begin_feed(struct shim *s)
+{
+    static struct watch watch = {.ready = feed_due};
+    static const struct timespec period = {.tv_nsec = FEED_MS * NS_PER_MS};
+
+    s->pod->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (s->pod->timer_fd < 0 ||
+        timerfd_settime(s->pod->timer_fd, 0, &(struct itimerspec){period, period}, NULL) < 0)
+        return -errno;
+    return shim_watch(s, s->pod->timer_fd, &watch);
+}
+
+int pod_begin(struct shim *s)
+{
+    struct err e;
+
+    s->scratch_dir = xasprintf("%s/" SCRATCH, s->pod->run_dir);
+    if (io_mkdir_p(s->scratch_dir, 0700, &e) < 0)
+        goto failed;
+    s->scratch_fd = open(s->scratch_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->scratch_fd < 0) {
+        (void)err_sys(&e, -errno, "cannot open %s", s->scratch_dir);
+        goto failed;
+    }
+    s->waits_for_master = true;
+    if (master_listen(s, &e) < 0)
+        goto failed;
+    if (begin_feed(s) < 0) {
+        (void)err_sys(&e, -errno, "cannot create a timer");
+        goto failed;
+    }
+    return 0;
+failed:
+    dprintf(s->pod->stdout_fd, "muster-shim: %s\n", e.text);
+    return e.code;
+}
+
+int pod_main(int argc, char **argv)
+{
+    static struct shim s = {.level = LEVEL_NONE, .link.fd = -1};
+    static struct pod pod;
+    static char home[PATH_MAX];
+
+    if (argc != 2 || argv[1][0] != '/') {
+        static const char text[] = "usage: muster-shim pod RUN_DIR\n";
+        (void)io_write_all(STDERR_FILENO, text, sizeof(text) - 1);
+        return 2;
+    }
+    pod.run_dir = argv[1];
+    pod.home = getcwd(home, sizeof(home)) ? home : "/";
+    pod.stdout_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, WIRE_FD);
+    (void)io_set_nonblock(pod.stdout_fd);
+    s.pod = &pod;
+    setup_process(&s);
+    return supervise(&s);
+}
+
+/* --- the way in ------------------------------------------------------------------------------- */
+
+static int connect_to(const char *run_dir)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/" SCRATCH "/" WIRE_MASTER_SOCKET,
+                   run_dir);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+        return fd;
+    dprintf(STDERR_FILENO, "muster-shim: no supervisor at %s: %s\n", addr.sun_path,
+            strerror(errno));
+    return -1;
+}
+
+/* False when that direction has ended. */
+static bool copy(int from, int to)
+{
+    static char chunk[32 * 1024];
+    ssize_t n = read(from, chunk, sizeof(chunk));
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    return n > 0 && io_write_all(to, chunk, (size_t)n) == 0;
+}
+
+int connect_main(int argc, char **argv)
+{
+    int fd = argc == 2 ? connect_to(argv[1]) : -1;
+
+    if (fd < 0)
+        return 1;
+    for (;;) {
+        struct pollfd p[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+
+        if (poll(p, 2, -1) < 0 && errno != EINTR)
+            return 1;
+        if ((p[0].revents && !copy(STDIN_FILENO, fd)) || (p[1].revents && !copy(fd, STDOUT_FILENO)))
+            return 0;
+    }
+}

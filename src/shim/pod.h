@@ -1,0 +1,45 @@
+/* pod.h - the supervisor as the first process of a container.
+ *
+ * The pod is the replica: there are no namespaces to make, and the container's environment and
+ * working directory are what the replica's processes get. muster is elsewhere. Whoever may run
+ * commands in the container reaches the supervisor by `muster-shim connect`, which copies its own
+ * stdin and stdout to and from RUN_DIR/scratch/master.sock; SETUP comes that way, too. The
+ * connection may be lost at any time, and another one goes on with ATTACH.
+ *
+ * Not here: the logs that are sent (feed.h).
+ */
+#ifndef SHIM_POD_H
+#define SHIM_POD_H
+
+#include "shim/feed.h"
+#include "shim/shim.h"
+
+struct pod {
+    const char *run_dir;
+    const char *home; /* the container's working directory */
+    int stdout_fd;    /* what the container's log is made of */
+    int timer_fd;
+    int peers_fd; /* where the other pods connect; 0: nobody has the key */
+    bool ending;  /* SIGTERM was sent to everything */
+    struct feed feed;
+};
+
+/* Makes the directories and listens for muster. 0 or -errno; says on stderr what is wrong. */
+int pod_begin(struct shim *s);
+
+/* What a process gets that the container knows: its directory if cwd is "", its variables below
+ * those of env. Replaces *env; its strings stay where they are. */
+void pod_adapt(struct shim *s, const char **cwd, const char ***env);
+
+/* Output of a process, for whoever reads the container's log. Nothing waits for that. No pod: does
+ * nothing. */
+void pod_show(struct shim *s, const char *data, size_t n);
+
+/* SIGTERM, because somebody deletes the pod: every process gets it, and when all have ended the
+ * supervisor ends, too; pod_look() looks whether they have. */
+void pod_terminate(struct shim *s);
+void pod_look(struct shim *s);
+
+int pod_file(struct shim *s, struct wire_reader *r); /* WIRE_FILE */
+
+#endif

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Limits of the caller that are too low: descriptors, memory, processes. A clear refusal with 125, or a run that
+# works; never a signal, never a wrong diagnosis.
+# shellcheck disable=SC2016 # scripts for inner shells
+. "${0%/*}/lib.sh"
+LIMIT=30
+
+refused_or_fine() # NAME
+{
+    case $rc in
+    0) is "$rc" 0 "$1: it runs" ;;
+    *)
+        is "$rc" 125 "$1: refused" || diag "$(cat "$err")"
+        like "$(cat "$err")" "open files|files can be opened|memory|processes" "$1: and the limit is named"
+        ;;
+    esac
+    unlike "$(cat "$err")" "not allowed here|cannot be had" "$1: not taken for something forbidden"
+    no_fault "$1"
+}
+
+limited() # ULIMIT-OPTION N COMMAND…
+{
+    limit=$1 n=$2
+    shift 2
+    (
+        exec >"$out" 2>"$err" </dev/null
+        # a bash of its own: its limit is set by the last thing it does
+        exec timeout -k 5 "$LIMIT" bash -c 'ulimit "$1" "$2" && shift 2 && exec "$@"' bash "$limit" "$n" "$@"
+    )
+    rc=$?
+}
+
+for level in auto none; do
+    for n in 5 6 7 8 9 10 11 12 13 14 15 16 18 20 24 28 32 36 40 44 48 56 58 60 62 64 80 128; do
+        limited -n $n "$MUSTER" run --isolate $level -n 2 -- true
+        refused_or_fine "$level, ulimit -n $n"
+    done
+done
+limited -n 9 "$MUSTER" run -n 2 -- true
+like "$rc:$(cat "$err")" "125:muster: error: only [0-9] more files can be opened, at least [0-9]+ are required: raise the limit of open files \(ulimit -n\)" "ulimit -n 9"
+
+# descriptors that were inherited
+(
+    exec >"$out" 2>"$err" </dev/null
+    for fd in $(seq 10 120); do eval "exec $fd</dev/null"; done
+    ulimit -n 128
+    exec timeout -k 5 "$LIMIT" "$MUSTER" run -n 2 -- true
+)
+rc=$?
+refused_or_fine "inherited descriptors"
+
+# more processes than descriptors
+limited -n 100 "$MUSTER" run --report "$REPORT" -n 60 -- echo hello
+no_fault "60 ranks, ulimit -n 100"
+[ "$rc" -ne 0 ] || is "$(grep -c hello "$out")" 60 "60 ranks, ulimit -n 100: all output is shown"
+[ "$rc" -eq 0 ] || like "$(cat "$err")" "[Tt]oo many open files" "60 ranks, ulimit -n 100: it says why"
+
+if [ -n "${MUSTER_SAN:-}" ]; then
+    skip "a sanitizer needs terabytes of address space"
+else
+    for n in 7000 8000 9000 10000 11000 12000 14000 16000 20000 30000; do
+        limited -v $n "$MUSTER" run -n 4 -- true
+        # 127: the dynamic linker could not even load it
+        [ "$rc" -eq 127 ] || refused_or_fine "ulimit -v $n"
+    done
+fi
+
+if can_be_user; then
+    user_copy
+    # a leak checker wants a process of its own
+    export ASAN_OPTIONS=detect_leaks=0
+    for n in 1 2 3 4 5 8; do
+        # an ordinary user's processes count; a user id that nothing else runs as
+        (
+            exec >"$out" 2>"$err" </dev/null
+            as_user timeout -k 5 "$LIMIT" bash -c 'ulimit -u "$1" && exec ./muster run -n 2 -- /bin/true' bash $n
+        )
+        rc=$?
+        [ "$rc" -eq 1 ] || [ "$rc" -eq 125 ] || [ "$rc" -eq 0 ] || is "$rc" "0, 1 or 125" "ulimit -u $n: exit status"
+        unlike "$(cat "$err")" "not allowed here|cannot be had" "ulimit -u $n: not taken for something forbidden"
+        no_fault "ulimit -u $n"
+    done
+else
+    skip "needs root and user namespaces"
+fi
+done_testing

@@ -1,0 +1,123 @@
+#!/bin/sh
+# What another user, or a job, has put in the way: links and pipes where the report goes, junk in run directories,
+# a taken scratch directory; and a umask that is too strict or too lax.
+. "${0%/*}/lib.sh"
+
+# --- where the report goes -----------------------------------------------------------------------
+
+echo precious >precious
+ln -s precious mine
+run_job --report mine -n 1 -- true
+is "$rc $(json outcome precious)" "0 succeeded" "a link of one's own is followed"
+is "$(stat -c %a precious)" 600 "and what it leads to is closed to others"
+if [ "$(id -u)" -eq 0 ] && can_be_user; then
+    mkdir -m 1777 shared
+    echo precious >precious
+    chmod 644 precious
+    chmod 755 "$WORK"
+    ln -s "$WORK/precious" shared/link
+    chown -h nobody shared/link
+    mkfifo -m 666 shared/pipe
+    chown nobody shared/pipe
+    for kind in link pipe; do
+        "$MUSTER" run --report "$WORK/shared/$kind" -n 1 -- true >"$out" 2>"$err"
+        is "$?" 125 "another user's $kind: exit code"
+        like "$(cat "$err")" "shared/$kind is a $kind of uid [0-9]+; refusing to follow it" "another user's $kind: it is said"
+    done
+    is "$(cat precious)" precious "another user's link: nothing is overwritten"
+else
+    skip "not root" 5
+fi
+
+# --- junk in run directories ---------------------------------------------------------------------
+
+run_job -n 1 -- sh -c 'exit 3'
+runs=$XDG_STATE_HOME/muster/runs
+template=$runs/$(run_id)
+junk() # NAME COMMAND…: in a copy of a run that has ended
+{
+    name=$1
+    shift
+    rm -rf "$runs/20300101-000000-aaaa"
+    cp -r "$template" "$runs/20300101-000000-aaaa"
+    (cd "$runs/20300101-000000-aaaa" && "$@")
+    for verb in list 'list -o json' 'show 20300101' 'show -o json 20300101' 'events 20300101' 'logs 20300101' 'wait 20300101'; do
+        # shellcheck disable=SC2086 # words
+        timeout -k 5 20 "$MUSTER" $verb >"$out" 2>"$err" </dev/null
+        code=$?
+        if [ $code -ge 124 ] && [ $code -ne 125 ]; then
+            is "$code" "a code of its own" "$name: $verb"
+        elif grep -q "root:\|$(printf '\033')\|Sanitizer" "$out" "$err"; then
+            is "$(cat "$out" "$err")" "nothing that acts or leaks" "$name: $verb"
+        else
+            ok "$name: $verb" true
+        fi
+    done
+}
+
+big() # KEY
+{
+    head -c 100000000 /dev/zero | tr '\0' x >"$1"
+}
+deep()
+{
+    python3 -c 'print("[" * 100000)' >"$1"
+}
+put() # FILE TEXT
+{
+    rm -rf "$1"
+    printf '%b' "$2" >"$1"
+}
+
+for file in report.json journal.jsonl command.json plan.json; do
+    junk "$file: a pipe" sh -c "rm $file; mkfifo $file"
+    junk "$file: a directory" sh -c "rm $file; mkdir $file"
+    junk "$file: a link elsewhere" sh -c "rm $file; ln -s /etc/passwd $file"
+    junk "$file: a link to itself" sh -c "rm $file; ln -s $file $file"
+    junk "$file: a device" sh -c "rm $file; ln -s /dev/zero $file"
+    junk "$file: 100 MB" big $file
+    junk "$file: no JSON" put $file 'nonsense\n'
+    junk "$file: empty" put $file ''
+    junk "$file: deep" deep $file
+    junk "$file: not UTF-8" put $file '{"job":{"name":"\0377\0376"}}'
+    junk "$file: other types" put $file '{"job":7,"outcome":[1],"exit_code":"x","verdict":{},"cause":[],"attempts":{"a":1},"event":"ended","at":"x"}\n'
+    junk "$file: escapes" put $file '{"job":{"name":"\\u001b[31m","dialect":"\\u001b]0;x\\u0007","run_id":"\\u001b[2J"},"outcome":"\\u001b[31m","exit_code":3,"verdict":"\\u001b[31m","attempts":[{"replicas":[{"name":"\\u001b[31m","outcome":"\\u001b[31m"}]}]}\n'
+    junk "$file: raw control characters" put $file '{"job":{"name":"\033[31m"},"outcome":"\033[31m","verdict":"\033[31m\007"}\n'
+    junk "$file: an end that escapes" put $file '{"at":1,"event":"created","job":"\\u001b[31m"}\n{"at":2,"event":"ended","outcome":"\\u001b[31m","status":3,"verdict":"\\u001b[31m"}\n'
+done
+junk "logs: a link elsewhere" sh -c 'rm -rf logs; ln -s /etc logs'
+junk "a log: a pipe" sh -c 'rm -f logs/*; mkfifo logs/worker-0.rank-0.log'
+junk "scratch: a link elsewhere" sh -c 'rm -f scratch; ln -s /etc scratch'
+rm -rf "$runs/20300101-000000-aaaa"
+
+# --- umask ---------------------------------------------------------------------------------------
+
+modes() # DIR: of what is in it and is not a link
+{
+    find "$1" ! -type l -printf '%y%m\n' | sort -u | tr '\n' ' '
+}
+
+strict() # WHO…: as whom
+{
+    for mask in 0777 0 027; do
+        # shellcheck disable=SC2016 # the inner shell's
+        "$@" sh -c 'umask "$1"; rm -rf "$4/u"; exec "$2" run --run-dir "$4/u" --report "$3" -n 2 --hosts 2 -- sh -c "umask; exit 3"' \
+            sh $mask "$muster" "$place/u.json" "$place" >"$out" 2>"$err"
+        is "$?" 3 "umask $mask: the job runs" || diag "$(cat "$err")"
+        is "$(sed 's/.* //' "$out" | sort -u)" "$(printf '%04o' $((0$mask)))" "umask $mask: the job has it"
+        is "$(modes "$place/u")" "d700 f600 " "umask $mask: the run directory"
+        is "$(stat -c %a "$place/u.json") $(json exit_code "$place/u.json")" "600 3" "umask $mask: the report"
+        "$@" "$muster" show "$place/u" >"$out" 2>"$err"
+        like "$(cat "$out")" 'exited with status 3' "umask $mask: it can be read again"
+    done
+}
+muster=$MUSTER place=$WORK
+strict env
+if can_be_user; then
+    user_copy
+    muster=$USER_DIR/muster place=$USER_DIR
+    strict as_user
+else
+    skip "no other user here" 15
+fi
+done_testing

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The shim as the first process of a container, spoken to through `muster-shim connect`: what
+processes get from the container, logs that are sent, connections that are lost, and its end."""
+import os
+import pathlib
+import signal
+import stat
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "t" / "lib"))
+from shim import ALL, PROCESS, Gone, Pod, exit_code  # noqa: E402
+
+SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim")
+count = 0
+
+
+def same(got, expected, name):
+    global count
+    count += 1
+    print("%s %d - %s" % ("ok" if got == expected else "not ok", count, name), flush=True)
+    if got != expected:
+        print("# got      %r\n# expected %r" % (got, expected), flush=True)
+
+
+def run(pod, process, script, **how):
+    """Starts a shell; its exit code."""
+    pod.spawn(process, 0, ["sh", "-c", script], **how)
+    return exit_code(pod.until("exited", process=process)["status"])
+
+
+def test_environment():
+    env = {"PATH": "/usr/bin:/bin", "FROM_IMAGE": "image", "BOTH": "image"}
+    with Pod(SHIM, env=env, cwd="/usr") as pod:
+        pod.begin()
+        pod.file("hello.txt", b"hello\n", 0o600)
+        pod.file("scratch/bin/hi", b"/bin/echo", stat.S_IFLNK | 0o777)
+        script = 'pwd; echo "$FROM_IMAGE $BOTH $FROM_JOB"; cat "$MUSTER_RUN_DIR/hello.txt"; hi there'
+        same(run(pod, 0, script, cwd="", env={"BOTH": "job", "FROM_JOB": "job", "PATH": "/usr/bin:/bin"}), 0, "a process ends")
+        same(pod.output("worker-0.log"), "/usr\nimage job job\nhello\nthere\n",
+             "it has the container's directory and variables, the job's above them, files and programs")
+        with open(pod.dir + "/shown") as shown:
+            same(shown.read(), pod.output("worker-0.log"), "the container's log shows what it wrote")
+        same(exit_code(pod.end() << 8), 0, "it ends when asked")
+
+
+def test_lost_connection():
+    with Pod(SHIM) as pod:
+        pod.begin()
+        os.mkfifo(pod.dir + "/go")
+        pod.spawn(0, 0, ["sh", "-c", "echo one; read x <go; echo two; exit 3"], cwd=pod.dir)
+        pod.until("output", log="worker-0.log")
+        pod.disconnect()
+        with open(pod.dir + "/go", "w") as go:
+            go.write("\n")
+        pod.attach([("worker-0.log", 4)])
+        same(exit_code(pod.find("exited", process=0)["status"]), 3, "what ended without a connection is told to the next")
+        while not pod.output("worker-0.log"):
+            pod.next()
+        same(pod.output("worker-0.log"), "two\n", "the log goes on where the last one was cut")
+        pod.disconnect()
+        pod.attach()
+        while len(pod.output("worker-0.log")) < 8:
+            pod.next()
+        same(pod.output("worker-0.log"), "one\ntwo\n", "all of it for one that has nothing")
+        same(pod.end(), 0, "it ends when asked")
+
+
+def test_flood():
+    with Pod(SHIM) as pod:
+        pod.begin()
+        same(run(pod, 0, "i=0; while [ $i -lt 300 ]; do printf '%0999d\\n' $i; i=$((i+1)); done"), 0, "a long log")
+        while len(pod.output("worker-0.log")) < 300000:
+            pod.next()
+        same(pod.output("worker-0.log"), "".join("%0999d\n" % i for i in range(300)), "all of it comes, in order")
+
+
+def test_deleted():
+    with Pod(SHIM) as pod:
+        pod.begin()
+        pod.spawn(0, 0, ["sh", "-c", "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.05; done"])
+        pod.until("output", log="worker-0.log")
+        os.kill(pod.pid(), signal.SIGTERM)
+        same(exit_code(pod.until("exited", process=0)["status"]), 4, "a deleted pod: its process gets SIGTERM")
+        same(pod.process.wait(30), 143, "and the pod does not look as if it had succeeded")
+    with Pod(SHIM) as pod:
+        os.kill(pod.pid(), signal.SIGTERM)
+        same(pod.process.wait(30), 143, "deleted before anything was set up")
+
+
+def test_wrong_frames():
+    for name, frame in (("out", b"../x"), ("root", b"/x"), ("none", b"")):
+        with Pod(SHIM) as pod:
+            pod.begin()
+            pod.file(frame.decode(), b"x")
+            try:
+                pod.until("bye", 10)
+                gone = False
+            except Gone:
+                gone = True
+            same((gone, os.path.exists(pod.dir + "/x")), (True, False), "a file outside the run directory: " + name)
+            pod.attach()
+            same(run(pod, 0, "exit 5"), 5, "the pod serves the next connection")
+    with Pod(SHIM) as pod:
+        pod.connect()
+        pod.send(99, b"")
+        try:
+            pod.until("bye", 10)
+            gone = False
+        except Gone:
+            gone = True
+        same(gone, True, "an unknown frame ends the connection")
+        pod.disconnect()
+        pod.begin()
+        pod.stop(ALL)
+        pod.until("heard")
+        same(run(pod, 0, "exit 6"), 6, "killing all does not kill the connection")
+
+
+def with_key(pod, key, peers):
+    pod.begin()
+    for name in ("ssh", "rsh"):
+        pod.file("scratch/bin/" + name, SHIM.encode(), stat.S_IFLNK | 0o777)
+    pod.file("scratch/peers", peers, 0o600)
+    pod.file("scratch/key", key, 0o600)
+
+
+def test_peers():
+    """Both pods have one network here: the second cannot listen, and need not."""
+    key = os.urandom(32)
+    with Pod(SHIM, name="worker-0", env={"PATH": "/usr/bin:/bin", "WHERE": "worker"}) as worker, Pod(SHIM, name="launcher-0") as launcher:
+        with_key(worker, key, b"")
+        worker.spawn(0, 0, [])
+        worker.until("started")
+        with_key(launcher, key, b"other 10.9.9.9\nworker-0 127.0.0.1\n")
+        script = "echo in | ssh -x worker-0 'read a; echo got $a at $WHERE; echo bad >&2; exit 5'; echo $?"
+        same(run(launcher, 0, script), 0, "a command in another pod")
+        same(sorted(launcher.output("launcher-0.log").split("\n")), ["", "5", "bad", "got in at worker"],
+             "its streams, its place and its exit status")
+        same(run(launcher, 1, "head -c 3000000 /dev/zero | ssh worker-0 'wc -c; head -c 2000000 /dev/zero | tr \\\\0 x' | wc -c", log="bulk.log"), 0, "much in both directions")
+        same(launcher.output("bulk.log"), "2000008\n", "all of it comes")
+        launcher.spawn(2, 0, ["ssh", "worker-0", "echo up; trap '' HUP; sleep 1000"], log="cut.log")
+        while "up" not in launcher.output("cut.log"):
+            launcher.next()
+        launcher.stop(PROCESS, 2)
+        launcher.until("exited", process=2)
+        same(run(launcher, 3, "i=0; while [ $i -lt 100 ] && ssh worker-0 'ps -e -o args | grep -q \"^sleep 100[0]\"'; do sleep 0.1; i=$((i+1)); done; test $i -lt 100", log="gone.log"),
+             0, "a command whose agent is killed ends")
+        launcher.file("scratch/key", os.urandom(32), 0o600)
+        same(run(launcher, 4, "ssh worker-0 'echo never'", log="key.log"), 255, "another key is refused")
+        same("does not know this run's key" in launcher.output("key.log"), True, "and it is said")
+
+
+for test in (test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+    test()
+print("1..%d" % count)

@@ -1,0 +1,35 @@
+#!/bin/sh
+# A rank that fails by itself while the others are already being stopped is reported as failed; one that ends
+# because it was stopped is reported as stopped, whatever its status.
+. "${0%/*}/lib.sh"
+cd "$WORK" || exit 1
+
+ranks() # OUTCOME: the exit statuses or signals of such ranks, one per line
+{
+    python3 - "$REPORT" "$1" <<'PYTHON'
+import json, sys
+for rank in json.load(open(sys.argv[1]))['attempts'][-1]['ranks']:
+    if rank['outcome'] == sys.argv[2]:
+        print(rank['signal'] or rank['exit_code'])
+PYTHON
+}
+
+# They all end within a few milliseconds. What SIGTERM met first was killed by it: dash has no handler.
+for i in 1 2 3 4 5; do
+    rm -f go
+    # shellcheck disable=SC2016 # a rank expands it
+    "$MUSTER" run --report "$REPORT" -n 12 --hosts 3 -- \
+        sh -c 'test "$RANK" != 0 || { sleep 0.5; touch go; }; until test -e go; do :; done; exit $((RANK + 10))' \
+        >/dev/null 2>&1
+    is "$(ranks stopped | grep -v SIGTERM)" "" "round $i: whoever was stopped was killed by it"
+    is "$(ranks failed | grep SIGTERM)" "" "round $i: whoever failed has a status of its own"
+done
+
+# shellcheck disable=SC2016
+"$MUSTER" run --report "$REPORT" -n 4 --hosts 2 -- \
+    sh -c 'trap "exit 9" TERM; echo >up.$RANK; test "$RANK" != 0 || { until test -e up.1 && test -e up.2 && test -e up.3; do sleep 0.1; done; exit 4; }; sleep 60 & wait' \
+    >/dev/null 2>&1
+is $? 4 "the first failure's status"
+is "$(ranks failed)" 4 "whoever traps SIGTERM has not failed"
+is "$(ranks stopped | sort -u)" 9 "although it exits with a status"
+done_testing
