@@ -69,11 +69,25 @@ struct daemon daemon_of(pid_t pid)
                                strcmp(look.name, "orted") == 0 || strcmp(look.name, "prted") == 0};
 }
 
-bool daemon_is_dead(const struct daemon *d)
+bool pid_is_dead(pid_t pid)
 {
     struct look look;
 
-    return d->pid && (!look_at(d->pid, &look) || has_ended(&look));
+    return !look_at(pid, &look) || has_ended(&look);
+}
+
+bool daemon_is_dead(const struct daemon *d)
+{
+    return d->pid && pid_is_dead(d->pid);
+}
+
+pid_t mpirun_stand_in(pid_t mpirun)
+{
+    struct look look, parent;
+
+    if (!look_at(mpirun, &look) || !look_at(look.parent, &parent) || !is_mpirun(parent.name))
+        return 0;
+    return look.parent;
 }
 
 pid_t daemon_mpirun(const struct shim *s, pid_t pid)

@@ -39,7 +39,11 @@ pid_t daemon_mpirun(const struct shim *s, pid_t pid);
 /* The name of an mpirun that runs in the replica, "" if there is none. */
 const char *mpirun_left(const struct shim *s, const struct replica *r, char name[MPIRUN_NAME]);
 
+bool pid_is_dead(pid_t pid); /* or a zombie */
 bool daemon_is_dead(const struct daemon *d);
+
+/* The process that stands in for that mpirun, its parent; 0 if there is none. */
+pid_t mpirun_stand_in(pid_t mpirun);
 
 /* It has ended under a live rank that it had not told to end. Says so once per launch. */
 void daemon_lost(struct shim *s, struct loss *loss, const struct daemon *d, const struct replica *r,

@@ -10,6 +10,7 @@
  * is the end unknown.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ struct launch {
     uint32_t size, n_live;
     ns_t last_end;
     struct loss loss;
-    int mpirun_fd; /* its pidfd; -1: it has ended, or was not found */
+    int mpirun_fd;  /* its pidfd; -1: it has ended, or was not found */
+    pid_t stand_in; /* of mpirun (mpirun.c); 0 = it has none */
     bool over;     /* muster knows that it has ended */
     struct taken *taken;
     unsigned char *seen; /* a bit per rank */
@@ -217,11 +219,33 @@ static void tell_over(struct shim *s, struct launch *l)
     report_end(s, frame);
 }
 
+/* Open MPI's mpirun outlives its ranks unless it is killed, and its stand-in reports any other
+ * signal. A stand-in that is killed takes mpirun along. */
+static void check_mpirun(struct shim *s, struct launch *l)
+{
+    bool ended = l->stand_in ? pid_is_dead(l->stand_in)
+                             : l->mpirun_fd >= 0 &&
+                                   poll(&(struct pollfd){l->mpirun_fd, POLLIN, 0}, 1, 0) > 0;
+
+    for (const struct rank *k = s->ranks; ended && k; k = k->next)
+        if (k->launch == l && k->pid_fd >= 0 && k->told == 0 &&
+            (k->daemon.is_orted || k->daemon.is_mpirun))
+            launch_signalled(s, &l->loss, l->number, SIGKILL, clock_run());
+}
+
+void ranks_check_mpiruns(struct shim *s)
+{
+    for (struct launch *l = s->newest_launch; l; l = l->older)
+        if (l->n_live > 0)
+            check_mpirun(s, l);
+}
+
 static void mpirun_ended(struct shim *s, struct watch *w)
 {
     struct launch *l = (struct launch *)w;
 
     server_catch_up(s); /* what its ranks said before */
+    check_mpirun(s, l);
     close(TAKE_FD(l->mpirun_fd));
     tell_over(s, l);
 }
@@ -232,6 +256,7 @@ static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
     auto_close int fd = pid ? pidfd_open(pid, 0) : -1;
 
     l->watch.ready = mpirun_ended;
+    l->stand_in = mpirun_stand_in(pid);
     if (fd >= 0 && shim_watch(s, fd, &l->watch) == 0)
         l->mpirun_fd = TAKE_FD(fd);
 }

@@ -43,6 +43,8 @@ void rank_lost(struct shim *s, struct client *c);
 
 /* Any child of ours has ended; it may be the daemon of ranks. Before its struct child is freed. */
 void ranks_daemon_ended(struct shim *s, pid_t pid, int status);
+/* Reports an mpirun that was killed while its ranks are running. */
+void ranks_check_mpiruns(struct shim *s);
 /* The agent whose command it is; 0 if it is none's. */
 pid_t command_agent(const struct shim *s, pid_t pid);
 /* A rank that this process, or its child, has started has a wrapper. */

@@ -173,6 +173,7 @@ static void reap(struct shim *s)
     server_catch_up(s);
     if (s->ranks && epoll_wait(s->ends_fd, &(struct epoll_event){0}, 1, 0) > 0)
         server_await_ranks(s);
+    ranks_check_mpiruns(s);
     reap_main_processes(s);
     while ((pid = wait4(-1, &status, WNOHANG, &ru)) > 0)
         reap_one(s, pid, status, &ru);
