@@ -90,6 +90,7 @@ help:
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
+	'                     AGAIN=1 runs what failed once more, alone' \
 	'make test-faults     hostile conditions: descriptors, memory, disk, closed streams, clock steps, …' \
 	'                     SAN=address,undefined the same under sanitizers' \
 	'make test-frameworks  PyTorch, TensorFlow, mpi4py, Horovod train; installs them once. PARTS="debian …"' \
@@ -206,7 +207,15 @@ test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-shim
 # silence or wants a certain port has the machine for itself afterwards.
 TEST_ENV = MUSTER=$(CURDIR)/$(B)/muster MUSTER_FAULTY=$(CURDIR)/$(B)/test/muster \
 	MUSTER_TEST_PROGRAMS=$(CURDIR)/$(B)/test MUSTER_SAN=$(SAN)
-PROVE = $(TEST_ENV) prove -e '' --timer
+# A script that hangs is ended: the slowest needs two minutes, with sanitizers on a busy machine five.
+TEST_LIMIT ?= 900
+PROVE = $(TEST_ENV) prove -e 'tools/limited $(TEST_LIMIT)' --timer
+# AGAIN=1: what failed runs once more, alone, and counts if it passes then; it is named.
+AGAIN ?=
+STATE = --statefile=$(B)/prove.state --state
+prove_again = { echo '=== what failed is run again alone'; $(PROVE) $(STATE)=failed; }
+prove_them = rm -f $(B)/prove.state; \
+	$(PROVE) $(1) $(STATE)=save $(2) $(if $(AGAIN),|| $(prove_again)) || failed=1
 ALONE := $(filter t/t05%,$(SCRIPTS)) t/t0420-run.t t/t0460-ports.t
 chosen = $(strip $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS),$(findstring $(w),$(t)))),$(t))),$(1)))
 TOGETHER = $(call chosen,$(UNITS) $(filter-out $(ALONE),$(SCRIPTS)))
@@ -216,11 +225,12 @@ test:
 	    tools/quietly build/deps.log 'installing packages' tools/deps build run test
 	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
 	@failed=0; \
-	$(if $(TOGETHER),$(PROVE) -j2 $(TOGETHER) || failed=1;) \
-	$(if $(call chosen,$(ALONE)),$(PROVE) $(call chosen,$(ALONE)) || failed=1;) \
+	$(if $(TOGETHER),$(call prove_them,-j2,$(TOGETHER));) \
+	$(if $(call chosen,$(ALONE)),$(call prove_them,,$(call chosen,$(ALONE)));) \
 	$(if $(TOGETHER)$(call chosen,$(ALONE)),,echo 'make test: no test has "$(TESTS)" in its path' >&2; failed=1;) \
 	exit $$failed
 
+soak: TEST_LIMIT = 7200
 soak: test-programs
 	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
 	@if command -v clang clang-14 >/dev/null; then $(MAKE) --no-print-directory fuzz RUNS=1000000; \
