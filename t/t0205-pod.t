@@ -59,10 +59,13 @@ def test_lost_connection():
             pod.next()
         same(pod.output("worker-0.log"), "two\n", "the log goes on where the last one was cut")
         pod.disconnect()
-        pod.attach()
-        while len(pod.output("worker-0.log")) < 8:
+        with open(pod.run_dir + "/logs/worker-0.log", "a") as log:
+            log.write("three\n")
+        pod.attach(pause=0.2)
+        while len(pod.output("worker-0.log")) < 14:
             pod.next()
-        same(pod.output("worker-0.log"), "one\ntwo\n", "all of it for one that has nothing")
+        same(pod.output("worker-0.log"), "one\ntwo\nthree\n",
+             "all of it for one that has nothing, although it says so late")
         same(pod.end(), 0, "it ends when asked")
 
 

@@ -32,6 +32,12 @@ void feed_add(struct shim *s, const char *name)
         (void)get(&s->pod->feed, name);
 }
 
+void feed_stop(struct shim *s)
+{
+    if (s->pod)
+        s->pod->feed.on = false;
+}
+
 int feed_follow(struct shim *s, struct wire_reader *r)
 {
     uint32_t n = wire_get_u32(r);

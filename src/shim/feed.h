@@ -23,6 +23,8 @@ struct feed {
 
 /* A log of that name may be written from now on. No pod: does nothing. */
 void feed_add(struct shim *s, const char *name);
+/* A new connection: nothing is sent before it says from where on. */
+void feed_stop(struct shim *s);
 int feed_follow(struct shim *s, struct wire_reader *r); /* WIRE_FOLLOW */
 
 /* Sends what is there, until the connection has enough to do. True: that is why it stopped. */

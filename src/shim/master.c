@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "shim/feed.h"
 #include "shim/packet.h"
 #include "shim/shim.h"
 
@@ -49,6 +50,7 @@ static void master_comes(struct shim *s, struct watch *w)
         return;
     link_init(&s->link, TAKE_FD(fd));
     s->greeted = false;
+    feed_stop(s);
     if (shim_watch(s, s->link.fd, &s->link_watch) < 0)
         link_release(&s->link);
 }

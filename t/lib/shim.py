@@ -274,10 +274,11 @@ class Pod(Shim):
         self.until("ready")
         self.follow(offsets)
 
-    def attach(self, offsets=()):
+    def attach(self, offsets=(), pause=0):
         self.connect()
         self.send(ATTACH, u32(VERSION))
         self.until("ready")
+        time.sleep(pause)
         self.follow(offsets)
 
     def follow(self, offsets):
