@@ -11,7 +11,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "t" / "lib"))
 from shim import ALL, PROCESS, Gone, Pod, exit_code  # noqa: E402
 
-SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim")
+SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim-pod")
 count = 0
 
 
@@ -27,6 +27,12 @@ def run(pod, process, script, **how):
     """Starts a shell; its exit code."""
     pod.spawn(process, 0, ["sh", "-c", script], **how)
     return exit_code(pod.until("exited", process=process)["status"])
+
+
+def test_size():
+    """The program travels in a config map, beside a hostfile and a script."""
+    if not os.environ.get("MUSTER_SAN"):
+        same(os.stat(SHIM).st_size < 1000000, True, "a config map has room for it")
 
 
 def test_environment():
@@ -154,6 +160,6 @@ def test_peers():
         same("does not know this run's key" in launcher.output("key.log"), True, "and it is said")
 
 
-for test in (test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+for test in (test_size, test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

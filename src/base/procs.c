@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/num.h"

@@ -2,7 +2,6 @@
 #include "shim/mounts.h"
 
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 
 void mounts_release(struct mounts *ms)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "shim/mounts.h"
 

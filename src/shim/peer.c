@@ -7,8 +7,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "shim/packet.h"
@@ -473,31 +474,36 @@ int peer_main(int argc, char **argv)
 
 /* --- listening -------------------------------------------------------------------------------- */
 
-/* posix_spawn() stands still until the child has its own program, and before that the child closes
+struct peer_args {
+    int fd;
+    char *const *argv;
+};
+
+static int peer_child(void *arg)
+{
+    const struct peer_args *a = arg;
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(a->fd, STDIN_FILENO) == STDIN_FILENO && close_range(WIRE_FD, ~0U, 0) == 0)
+        (void)execve("/proc/self/exe", a->argv, environ);
+    _exit(126);
+}
+
+/* CLONE_VFORK stands still until the child has its own program, and before that the child closes
  * its copies of our connections: epoll would go on reporting one that we close while another
  * process has it open. Closing them by exec would be too late: we go on a moment before. */
 static void peer_comes(struct shim *s, struct watch *w)
 {
+    static char stack[16 * 1024] __attribute__((aligned(16)));
     auto_close int fd = accept4(s->pod->peers_fd, NULL, NULL, SOCK_CLOEXEC);
     char *argv[] = {(char[]){"muster-shim"}, (char[]){"peer"}, s->run_dir, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none;
-    pid_t pid;
+    struct peer_args args = {.fd = fd, .argv = argv};
 
     (void)w;
-    if (fd < 0)
-        return;
-    (void)sigemptyset(&none);
-    (void)posix_spawnattr_init(&how);
-    (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setsigmask(&how, &none);
-    (void)posix_spawn_file_actions_init(&files);
-    (void)posix_spawn_file_actions_adddup2(&files, fd, STDIN_FILENO);
-    (void)posix_spawn_file_actions_addclosefrom_np(&files, WIRE_FD);
-    (void)posix_spawn(&pid, "/proc/self/exe", &files, &how, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&files);
-    (void)posix_spawnattr_destroy(&how);
+    if (fd >= 0)
+        (void)clone(peer_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &args);
 }
 
 void peer_listen(struct shim *s)

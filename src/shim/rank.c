@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -27,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "shim/forward.h"

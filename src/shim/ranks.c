@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "shim/daemon.h"
 #include "shim/group.h"
@@ -33,7 +33,7 @@ struct launch {
     struct loss loss;
     int mpirun_fd;  /* its pidfd; -1: it has ended, or was not found */
     pid_t stand_in; /* of mpirun (mpirun.c); 0 = it has none */
-    bool over;     /* muster knows that it has ended */
+    bool over;      /* muster knows that it has ended */
     struct taken *taken;
     unsigned char *seen; /* a bit per rank */
     char id[];

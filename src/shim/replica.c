@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "base/procs.h"
 #include "shim/overlay.h"

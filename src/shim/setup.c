@@ -20,6 +20,7 @@
 
 #include "base/creation.h"
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "shim/overlay.h"
 #include "shim/shim.h"

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/kernel.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "shim/volumes.h"

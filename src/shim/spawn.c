@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/creation.h"
+#include "base/kernel.h"
 #include "base/mem.h"
 #include "base/shebang.h"
 #include "shim/group.h"
