@@ -160,6 +160,31 @@ def test_peers():
         same("does not know this run's key" in launcher.output("key.log"), True, "and it is said")
 
 
-for test in (test_size, test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+def test_launches():
+    """A shell named mpirun starts ranks in another pod: both pods name its launch alike."""
+    key = os.urandom(32)
+    rank = "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 PMIX_NAMESPACE=%s muster-rank sh -c 'exit %d'"
+    with Pod(SHIM, name="worker-0") as worker, Pod(SHIM, name="launcher-0") as launcher:
+        with_key(worker, key, b"")
+        worker.file("scratch/bin/muster-rank", SHIM.encode(), stat.S_IFLNK | 0o777)
+        worker.spawn(0, 0, [])
+        worker.until("started")
+        with_key(launcher, key, b"worker-0 127.0.0.1\n")
+        launcher.file("mpirun", b"/bin/sh", stat.S_IFLNK | 0o777)
+        script = '"$MUSTER_RUN_DIR"/mpirun -c "ssh worker-0 \\"%s\\"; echo $?"; ' * 2 % (rank % ("same", 3), rank % ("same", 4))
+        same(run(launcher, 0, script), 0, "two mpiruns with ranks in another pod")
+        starts = [worker.find("rank-started")] + [worker.until("rank-started")]
+        overs = [launcher.find("launch-over", launch=0)]
+        while len(overs) < 2:
+            overs = launcher.frames("launch-over")
+            if len(overs) < 2:
+                launcher.next()
+        same([s["origin"] for s in starts], [o["origin"] for o in overs], "the pods agree on where their ranks are from")
+        same((len({s["origin"] for s in starts}), [s["launch"] for s in starts]), (2, [1, 2]),
+             "two of the same name are two launches")
+        same([worker.find("rank-exited", launch=i)["status"] >> 8 for i in (1, 2)], [3, 4], "with the ends of their ranks")
+
+
+for test in (test_size, test_launches, test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

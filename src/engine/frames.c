@@ -181,7 +181,19 @@ static enum blame_kind read_blame(uint32_t why)
     return why < ARRAY_SIZE(kinds) ? kinds[why] : BLAME_NONE;
 }
 
-bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o)
+static uint32_t read_launch(struct wire_reader *r, struct frame_launch *ret)
+{
+    struct frame_launch l = {.number = wire_get_u32(r)};
+
+    l.origin = wire_get_str(r);
+    l.id = wire_get_str(r);
+    if (ret)
+        *ret = l;
+    return l.number;
+}
+
+bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o,
+                       struct frame_launch *ret_launch)
 {
     uint32_t status, known;
 
@@ -222,7 +234,7 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
     case WIRE_RANK_STARTED:
         o->kind = OBS_RANK_STARTED;
         o->replica = wire_get_u32(r);
-        o->launch = wire_get_u32(r);
+        o->launch = read_launch(r, ret_launch);
         o->rank = wire_get_u32(r);
         o->size = wire_get_u32(r);
         (void)wire_get_u32(r); /* pid */
@@ -233,7 +245,7 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
     case WIRE_RANK_EXITED:
         o->kind = OBS_RANK_EXITED;
         o->replica = wire_get_u32(r);
-        o->launch = wire_get_u32(r);
+        o->launch = read_launch(r, ret_launch);
         o->rank = wire_get_u32(r);
         known = wire_get_u32(r);
         status = wire_get_u32(r);
@@ -245,7 +257,7 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
         break;
     case WIRE_LAUNCH_BLAMED:
         o->kind = OBS_BLAMED;
-        o->launch = wire_get_u32(r);
+        o->launch = read_launch(r, ret_launch);
         o->blame = read_blame(wire_get_u32(r));
         o->replica = wire_get_u32(r);
         known = wire_get_u32(r);
@@ -256,7 +268,7 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
         break;
     case WIRE_LAUNCH_OVER:
         o->kind = OBS_MPIRUN_ENDED;
-        o->launch = wire_get_u32(r);
+        o->launch = read_launch(r, ret_launch);
         o->at = wire_get_i64(r);
         break;
     default:

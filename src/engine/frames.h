@@ -27,9 +27,16 @@ void frame_attach(struct strbuf *out);
 void frame_kill(struct strbuf *out);
 void frame_kill_replica(struct strbuf *out, uint32_t replica);
 
-/* A report as an observation of the present attempt. False if it is none or makes no
- * sense. Texts point into the frame. */
-bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o);
+/* The launch that a report is about, as its shim knows it; origin is NULL if it is about none. */
+struct frame_launch {
+    uint32_t number; /* 0: its ranks are in other pods */
+    const char *origin, *id;
+};
+
+/* A report as an observation of the present attempt, and its launch if ret_launch is not NULL. False
+ * if it is none or makes no sense. Texts point into the frame. */
+bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o,
+                       struct frame_launch *ret_launch);
 
 /* The field of a SPAWN with variables; values of references are empty. */
 void frame_variables(struct strbuf *out, struct arena *a, const struct env_value *env, size_t n);

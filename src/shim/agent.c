@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "shim/stand_in.h"
+#include "shim/daemon.h"
 #include "shim/forward.h"
 #include "shim/packet.h"
 #include "shim/peer.h"
@@ -142,6 +143,19 @@ static bool wants_forward(int sock)
     return mark ? strcmp(mark, "1") == 0 : forward_wanted(sock, getppid());
 }
 
+/* The mpirun that asks: its ranks there belong to it, whatever else is named like it. */
+static const char *find_origin(void)
+{
+    static char text[LIMIT_LAUNCH_ID + 1];
+    const char *mark = getenv("MUSTER_LAUNCH"); /* orted may call us, too */
+
+    if (mark)
+        snprintf(text, sizeof(text), "%s", mark);
+    else
+        mpirun_origin(getppid(), text);
+    return text;
+}
+
 static int send_run(int sock, const struct call *call)
 {
     bool forward = wants_forward(sock);
@@ -153,6 +167,7 @@ static int send_run(int sock, const struct call *call)
     wire_put_str(&frame, call->host);
     wire_put_str(&frame, call->command.buf);
     wire_put_u32(&frame, forward);
+    wire_put_str(&frame, find_origin());
     wire_frame_end(&frame, begin);
     return packet_send(sock, &frame, fds, 3);
 }
@@ -205,7 +220,7 @@ int agent_main(int argc, char **argv)
         r = run(sock, &call);
     if (r == -ENOENT && call.host) {
         bool forward = sock >= 0 && wants_forward(sock);
-        r = peer_run(call.host, call.command.buf, forward, call.no_stdin);
+        r = peer_run(call.host, call.command.buf, forward, find_origin(), call.no_stdin);
         if (r < 0 && r != -ENOENT)
             r = SSH_FAILED;
     }

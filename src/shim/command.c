@@ -156,18 +156,19 @@ static struct replica *find_replica(const struct shim *s, const struct client *c
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* The replica's environment and the mark that tells rank wrappers what the agent found out. */
-static const char **command_env(const struct replica *r, bool forward)
+/* The replica's environment and the marks that tell rank wrappers what the agent found out. */
+static const char **command_env(const struct replica *r, bool forward, const char *origin)
 {
     const char **v;
     size_t n = 0;
 
     while (r->env[n])
         n++;
-    v = xmalloc((n + 2) * sizeof(*v));
+    v = xmalloc((n + 3) * sizeof(*v));
     memcpy(v, r->env, n * sizeof(*v));
     v[n] = forward ? "MUSTER_FORWARD=1" : "MUSTER_FORWARD=0";
-    v[n + 1] = NULL;
+    v[n + 1] = origin;
+    v[n + 2] = NULL;
     return v;
 }
 
@@ -186,10 +187,11 @@ static void complain(int fd, const char *fmt, ...)
 }
 
 static int start(struct shim *s, struct client *c, struct replica *r, const char *text,
-                 bool forward, const int fds[3])
+                 bool forward, const char *launch, const int fds[3])
 {
     const char *argv[] = {"/bin/sh", "-c", text, NULL};
-    auto_free const char **env = command_env(r, forward);
+    auto_free char *origin = *launch ? xasprintf("MUSTER_LAUNCH=%s", launch) : NULL;
+    auto_free const char **env = command_env(r, forward, origin);
     struct spawn sp = {
         .replica = r, .cwd = r->cwd, .argv = argv, .env = env, .fds = {fds[0], fds[1], fds[2]}};
     struct err e = {0};
@@ -222,12 +224,15 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
     enum { SSH_FAILED = 255 << 8 }; /* the status ssh has when it could not run the command */
     const char *host = wire_get_str(&p->body), *text = wire_get_str(&p->body);
     bool forward = wire_get_u32(&p->body);
+    const char *origin = wire_get_str(&p->body);
     struct replica *r;
 
-    if (!wire_done(&p->body) || p->n_fds != 3 || c->command || c->rank)
+    if (!wire_done(&p->body) || p->n_fds != 3 || c->command || c->rank ||
+        strlen(origin) > LIMIT_LAUNCH_ID)
         return -EPROTO;
     r = find_replica(s, c, host);
     if (!r) {
+        elsewhere_add(s, c->pid, origin);
         answer(c, WIRE_AGENT_NO_HOST);
         return 0;
     }
@@ -235,7 +240,7 @@ int command_run(struct shim *s, struct client *c, struct packet *p)
     if (!takes_commands(s, r)) {
         complain(p->fds[2], "muster-shim: %s is not running\n", r->name);
         answer_exited(c, SSH_FAILED);
-    } else if (start(s, c, r, text, forward, p->fds) < 0) {
+    } else if (start(s, c, r, text, forward, origin, p->fds) < 0) {
         answer_exited(c, SSH_FAILED);
     }
     return 0;

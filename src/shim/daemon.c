@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/limits.h"
@@ -19,7 +20,18 @@
 struct look {
     char name[MPIRUN_NAME], state;
     pid_t parent;
+    unsigned long long began;
 };
+
+/* The 22nd field; p is at the third. */
+static unsigned long long read_began(const char *p)
+{
+    for (int i = 3; p && i < 22; i++) {
+        p = strchr(p, ' ');
+        p = p ? p + 1 : NULL;
+    }
+    return p ? strtoull(p, NULL, 10) : 0;
+}
 
 /* "PID (NAME) STATE PARENT …"; false if there is no such process. */
 static bool look_at(pid_t pid, struct look *ret)
@@ -38,6 +50,7 @@ static bool look_at(pid_t pid, struct look *ret)
     snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
     ret->state = close[2];
     ret->parent = (pid_t)strtol(close + 4, NULL, 10);
+    ret->began = read_began(close + 2);
     return true;
 }
 
@@ -104,6 +117,31 @@ pid_t daemon_mpirun(const struct shim *s, pid_t pid)
     return 0;
 }
 
+pid_t mpirun_above(pid_t pid)
+{
+    struct look look;
+
+    for (int i = 0; i < LIMIT_ANCESTORS && look_at(pid, &look); i++, pid = look.parent)
+        if (is_mpirun(look.name))
+            return pid;
+    return 0;
+}
+
+enum { HOST_BYTES = 65 }; /* Linux has no longer names */
+
+/* A process id comes again, with another time. */
+void mpirun_origin(pid_t pid, char text[LIMIT_LAUNCH_ID + 1])
+{
+    char host[HOST_BYTES] = "";
+    pid_t mpirun = mpirun_above(pid);
+    struct look look;
+
+    text[0] = '\0';
+    if (!mpirun || !look_at(mpirun, &look) || gethostname(host, sizeof(host) - 1) < 0)
+        return;
+    snprintf(text, LIMIT_LAUNCH_ID + 1, "%s/%d/%llu", host, (int)mpirun, look.began);
+}
+
 struct search {
     const struct shim *s;
     const struct replica *replica;
@@ -130,12 +168,20 @@ const char *mpirun_left(const struct shim *s, const struct replica *r, char name
 /* --- telling ------------------------------------------------------------------------------------
  */
 
-static void tell(struct shim *s, const struct loss *loss, uint32_t launch, int status)
+void launch_put(struct strbuf *out, const struct launch_name *name)
+{
+    wire_put_u32(out, name->number);
+    wire_put_str(out, name->origin);
+    wire_put_str(out, name->id);
+}
+
+static void tell(struct shim *s, const struct loss *loss, const struct launch_name *launch,
+                 int status)
 {
     struct strbuf *out = &s->link.out;
     size_t frame = report_begin(s, WIRE_LAUNCH_BLAMED);
 
-    wire_put_u32(out, launch);
+    launch_put(out, launch);
     wire_put_u32(out, loss->why);
     wire_put_u32(out, loss->replica);
     wire_put_u32(out, status != 0);
@@ -145,7 +191,7 @@ static void tell(struct shim *s, const struct loss *loss, uint32_t launch, int s
 }
 
 void daemon_lost(struct shim *s, struct loss *loss, const struct daemon *d, const struct replica *r,
-                 uint32_t launch, ns_t at)
+                 const struct launch_name *launch, ns_t at)
 {
     bool cut = command_was_cut(s, d->pid) || command_was_cut(s, d->keeper);
 
@@ -163,7 +209,8 @@ void daemon_lost(struct shim *s, struct loss *loss, const struct daemon *d, cons
 }
 
 /* A shell ends with 128 and the signal that its command got. */
-void daemon_ended(struct shim *s, struct loss *loss, uint32_t launch, pid_t pid, int status)
+void daemon_ended(struct shim *s, struct loss *loss, const struct launch_name *launch, pid_t pid,
+                  int status)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
 
@@ -175,7 +222,8 @@ void daemon_ended(struct shim *s, struct loss *loss, uint32_t launch, pid_t pid,
     tell(s, loss, launch, by_signal ? sig : status);
 }
 
-void launch_signalled(struct shim *s, struct loss *loss, uint32_t launch, int sig, ns_t at)
+void launch_signalled(struct shim *s, struct loss *loss, const struct launch_name *launch, int sig,
+                      ns_t at)
 {
     if (loss->told)
         return;

@@ -7,6 +7,7 @@
 #ifndef SHIM_DAEMON_H
 #define SHIM_DAEMON_H
 
+#include "base/limits.h"
 #include "shim/shim.h"
 
 struct daemon {
@@ -29,7 +30,17 @@ struct loss { /* of a launch: the first thing that made its mpirun end the ranks
     ns_t at;
 };
 
+struct launch_name { /* of a launch: see shim/wire.h */
+    uint32_t number;
+    const char *origin, *id;
+};
+void launch_put(struct strbuf *out, const struct launch_name *name);
+
 struct daemon daemon_of(pid_t pid);
+
+/* The nearest mpirun above a process, by /proc alone; 0 if there is none. Its origin, or "". */
+pid_t mpirun_above(pid_t pid);
+void mpirun_origin(pid_t pid, char text[LIMIT_LAUNCH_ID + 1]);
 
 /* The mpirun that a daemon belongs to: above it, or above the rsh agent that asked for it; 0 if
  * there is none. */
@@ -47,10 +58,12 @@ pid_t mpirun_stand_in(pid_t mpirun);
 
 /* It has ended under a live rank that it had not told to end. Says so once per launch. */
 void daemon_lost(struct shim *s, struct loss *loss, const struct daemon *d, const struct replica *r,
-                 uint32_t launch, ns_t at);
+                 const struct launch_name *launch, ns_t at);
 /* A child of ours has ended: if the loss waits for it, says how. */
-void daemon_ended(struct shim *s, struct loss *loss, uint32_t launch, pid_t pid, int status);
+void daemon_ended(struct shim *s, struct loss *loss, const struct launch_name *launch, pid_t pid,
+                  int status);
 /* mpirun itself has received a signal that ends it. */
-void launch_signalled(struct shim *s, struct loss *loss, uint32_t launch, int sig, ns_t at);
+void launch_signalled(struct shim *s, struct loss *loss, const struct launch_name *launch, int sig,
+                      ns_t at);
 
 #endif

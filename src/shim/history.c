@@ -19,7 +19,7 @@ struct record {
 };
 
 /* Their bodies begin with: OPENED replica; STARTED, SPAWN_FAILED, EXITED process, instance; RANK_*
- * replica, launch, rank; LAUNCH_* launch. */
+ * replica, launch, rank; LAUNCH_* launch, which is a number and two texts. */
 static bool read_record(const char *frame, size_t n, struct record *ret)
 {
     struct wire_reader r;
@@ -44,6 +44,8 @@ static bool read_record(const char *frame, size_t n, struct record *ret)
     case WIRE_RANK_EXITED:
         ret->subject = OF_RANK;
         ret->id = wire_get_u32(&r);
+        (void)wire_get_str(&r);
+        (void)wire_get_str(&r);
         ret->rank = wire_get_u32(&r);
         ret->starts = type == WIRE_RANK_STARTED;
         return true;

@@ -279,7 +279,7 @@ static int talk(struct peer *p, bool no_stdin)
     return r;
 }
 
-int peer_run(const char *host, const char *command, bool forward, bool no_stdin)
+int peer_run(const char *host, const char *command, bool forward, const char *origin, bool no_stdin)
 {
     const char *run_dir = getenv("MUSTER_RUN_DIR");
     struct peer p = {.in = STRBUF_INIT, .out = STRBUF_INIT};
@@ -300,6 +300,7 @@ int peer_run(const char *host, const char *command, bool forward, bool no_stdin)
         wire_put_str(&p.out, host);
         wire_put_str(&p.out, command);
         wire_put_u32(&p.out, forward);
+        wire_put_str(&p.out, origin);
         wire_frame_end(&p.out, frame);
         r = talk(&p, no_stdin);
     }
@@ -329,6 +330,7 @@ static int begin_command(struct serving *s, struct wire_reader *request)
     auto_strbuf struct strbuf frame = STRBUF_INIT;
     const char *host = wire_get_str(request), *command = wire_get_str(request);
     uint32_t forward = wire_get_u32(request);
+    const char *origin = wire_get_str(request);
     int pipes[3][2];
 
     if (!wire_done(request))
@@ -340,6 +342,7 @@ static int begin_command(struct serving *s, struct wire_reader *request)
     wire_put_str(&frame, host);
     wire_put_str(&frame, command);
     wire_put_u32(&frame, forward);
+    wire_put_str(&frame, origin);
     wire_frame_end(&frame, begin);
     int r = packet_send(s->agent, &frame, (int[3]){pipes[0][0], pipes[1][1], pipes[2][1]}, 3);
     close(pipes[0][0]);

@@ -24,6 +24,7 @@ void peer_listen(struct shim *s);
 /* Runs a command at a host of another pod, with our stdin (unless no_stdin), stdout and stderr.
  * Returns its exit code, -ENOENT if no other pod has that host, or -errno after saying on stderr
  * what is wrong. */
-int peer_run(const char *host, const char *command, bool forward, bool no_stdin);
+int peer_run(const char *host, const char *command, bool forward, const char *origin,
+             bool no_stdin);
 
 #endif

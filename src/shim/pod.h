@@ -14,6 +14,8 @@
 #include "shim/feed.h"
 #include "shim/shim.h"
 
+struct elsewhere;
+
 struct pod {
     const char *run_dir;
     const char *home; /* the container's working directory */
@@ -22,6 +24,7 @@ struct pod {
     int peers_fd; /* where the other pods connect; 0: nobody has the key */
     bool ending;  /* SIGTERM was sent to everything */
     struct feed feed;
+    struct elsewhere *elsewhere; /* mpiruns with ranks in other pods; elsewhere.c */
 };
 
 /* Makes the directories and listens for muster. 0 or -errno; says on stderr what is wrong. */

@@ -29,6 +29,7 @@
 #include "base/kernel.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "shim/daemon.h"
 #include "shim/forward.h"
 #include "shim/logfile.h"
 #include "shim/packet.h"
@@ -45,7 +46,7 @@ struct stream {
 
 struct wrapper {
     uint32_t rank, size;
-    char launch[LIMIT_LAUNCH_ID + 1];
+    char launch[LIMIT_LAUNCH_ID + 1], origin[LIMIT_LAUNCH_ID + 1];
     bool forward, hydra;
     int sock, pid_fd;
     struct stop_notice told;
@@ -81,11 +82,16 @@ static bool find_rank(struct wrapper *w)
  * thing in the environment: there it is where its proxies, our parents, report to. */
 static void find_launch(struct wrapper *w)
 {
-    const char *id = getenv("PMIX_NAMESPACE");
+    const char *id = getenv("PMIX_NAMESPACE"), *mark = getenv("MUSTER_LAUNCH");
 
     if (!id)
         id = forward_option(getppid(), "--control-port");
     snprintf(w->launch, sizeof(w->launch), "%s", id);
+    if (mark) /* of the agent that has started our daemon */
+        snprintf(w->origin, sizeof(w->origin), "%s", mark);
+    else
+        mpirun_origin(getppid(), w->origin);
+    (void)unsetenv("MUSTER_LAUNCH"); /* an mpirun of the rank's own is another launch */
 }
 
 /* Between mpiexec.hydra and us there is always a proxy; its parent is mpiexec if it runs beside it.
@@ -123,6 +129,7 @@ static int send_hello(const struct wrapper *w)
     wire_put_u32(&frame, w->forward);
     wire_put_u32(&frame, (uint32_t)w->told.launcher);
     wire_put_str(&frame, w->launch);
+    wire_put_str(&frame, w->origin);
     wire_frame_end(&frame, begin);
     return packet_send(w->sock, &frame, NULL, 0);
 }

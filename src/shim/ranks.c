@@ -27,7 +27,7 @@
 struct launch {
     struct watch watch; /* of its mpirun */
     struct launch *older;
-    uint32_t number; /* from 1 */
+    struct launch_name name; /* number from 1; origin and id in text */
     uint32_t size, n_live;
     ns_t last_end;
     struct loss loss;
@@ -36,7 +36,7 @@ struct launch {
     bool over;      /* muster knows that it has ended */
     struct taken *taken;
     unsigned char *seen; /* a bit per rank */
-    char id[];
+    char text[];
 };
 
 struct rank {
@@ -64,29 +64,41 @@ static bool mark_seen(struct launch *l, uint32_t rank)
     return seen;
 }
 
-static struct launch *launch_new(struct shim *s, const char *id, uint32_t size)
+static struct launch *launch_new(struct shim *s, const char *id, const char *origin, uint32_t size)
 {
-    size_t len = strlen(id);
-    struct launch *l = xcalloc(1, sizeof(*l) + len + 1);
+    size_t len = strlen(id) + 1, more = strlen(origin) + 1;
+    struct launch *l = xcalloc(1, sizeof(*l) + len + more);
 
-    memcpy(l->id, id, len + 1);
+    memcpy(l->text, id, len);
+    memcpy(l->text + len, origin, more);
     l->size = size;
     l->mpirun_fd = -1;
     l->seen = xcalloc(size / 8 + 1, 1);
-    l->number = s->newest_launch ? s->newest_launch->number + 1 : 1;
+    l->name =
+        (struct launch_name){.number = s->newest_launch ? s->newest_launch->name.number + 1 : 1,
+                             .id = l->text,
+                             .origin = l->text + len};
     l->older = s->newest_launch;
     s->newest_launch = l;
     return l;
 }
 
-static struct launch *launch_of(struct shim *s, const char *id, uint32_t size, uint32_t rank)
+/* An origin that could not be found out does not tell two launches apart. */
+static bool is_launch(const struct launch *l, const char *id, const char *origin)
+{
+    return strcmp(l->name.id, id) == 0 &&
+           (!*origin || !*l->name.origin || strcmp(l->name.origin, origin) == 0);
+}
+
+static struct launch *launch_of(struct shim *s, const char *id, const char *origin, uint32_t size,
+                                uint32_t rank)
 {
     struct launch *l = s->newest_launch;
 
-    while (l && strcmp(l->id, id) != 0)
+    while (l && !is_launch(l, id, origin))
         l = l->older;
     if (!l || l->size != size || (mark_seen(l, rank) && l->n_live == 0)) {
-        l = launch_new(s, id, size);
+        l = launch_new(s, id, origin, size);
         (void)mark_seen(l, rank);
     }
     return l;
@@ -100,7 +112,7 @@ static void tell_started(struct shim *s, const struct rank *k)
     size_t frame = report_begin(s, WIRE_RANK_STARTED);
 
     wire_put_u32(out, k->child.replica->id);
-    wire_put_u32(out, k->launch->number);
+    launch_put(out, &k->launch->name);
     wire_put_u32(out, k->number);
     wire_put_u32(out, k->launch->size);
     wire_put_u32(out, (uint32_t)k->child.pid);
@@ -129,7 +141,7 @@ static ns_t time_of_end(const struct rank *k, ns_t at)
 static void check_daemon(struct shim *s, const struct rank *k, ns_t at)
 {
     if (k->told == 0 && daemon_is_dead(&k->daemon))
-        daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, k->launch->number, at);
+        daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, &k->launch->name, at);
 }
 
 static void remember_daemon(struct launch *l, const struct rank *k)
@@ -159,8 +171,8 @@ static void daemon_left(struct shim *s, struct launch *l, pid_t pid, int status)
     for (const struct taken *t = l->taken; t; t = t->next) {
         if ((t->daemon.pid != pid && t->daemon.keeper != pid) || !has_deserted(s, l, t->replica))
             continue;
-        daemon_lost(s, &l->loss, &t->daemon, t->replica, l->number, clock_run());
-        daemon_ended(s, &l->loss, l->number, pid, status);
+        daemon_lost(s, &l->loss, &t->daemon, t->replica, &l->name, clock_run());
+        daemon_ended(s, &l->loss, &l->name, pid, status);
     }
 }
 
@@ -173,10 +185,10 @@ void ranks_daemon_ended(struct shim *s, pid_t pid, int status)
     }
     for (const struct rank *k = s->ranks; k; k = k->next)
         if ((k->daemon.pid == pid || k->daemon.keeper == pid) && k->told == 0)
-            daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, k->launch->number,
+            daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, &k->launch->name,
                         clock_run());
     for (struct launch *l = s->newest_launch; l; l = l->older)
-        daemon_ended(s, &l->loss, l->number, pid, status);
+        daemon_ended(s, &l->loss, &l->name, pid, status);
 }
 
 static void tell_exited(struct shim *s, const struct rank *k, const struct ending *end)
@@ -187,7 +199,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     char what[48];
 
     wire_put_u32(out, k->child.replica->id);
-    wire_put_u32(out, k->launch->number);
+    launch_put(out, &k->launch->name);
     wire_put_u32(out, k->number);
     wire_put_u32(out, end->known);
     wire_put_u32(out, (uint32_t)end->status);
@@ -197,7 +209,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     memory_put(out, s, k->child.replica, end->known ? end->status : SIGKILL);
     wire_put_i64(out, end->told);
     report_end(s, frame);
-    snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->number);
+    snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->name.number);
     shim_record(s, at, k->child.replica->name, what, end->known ? end->status : -1);
     if (end->told)
         remember_daemon(k->launch, k);
@@ -214,7 +226,7 @@ static void tell_over(struct shim *s, struct launch *l)
         return;
     l->over = true;
     frame = report_begin(s, WIRE_LAUNCH_OVER);
-    wire_put_u32(out, l->number);
+    launch_put(out, &l->name);
     wire_put_i64(out, clock_run());
     report_end(s, frame);
 }
@@ -230,7 +242,7 @@ static void check_mpirun(struct shim *s, struct launch *l)
     for (const struct rank *k = s->ranks; ended && k; k = k->next)
         if (k->launch == l && k->pid_fd >= 0 && k->told == 0 &&
             (k->daemon.is_orted || k->daemon.is_mpirun))
-            launch_signalled(s, &l->loss, l->number, SIGKILL, clock_run());
+            launch_signalled(s, &l->loss, &l->name, SIGKILL, clock_run());
 }
 
 void ranks_check_mpiruns(struct shim *s)
@@ -261,6 +273,12 @@ static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
         l->mpirun_fd = TAKE_FD(fd);
 }
 
+/* Of a launch whose mpirun is in another pod: its supervisor sees the end (elsewhere.c). */
+static bool is_elsewhere(const struct shim *s, const struct launch *l)
+{
+    return s->pod && *l->name.origin;
+}
+
 /* --- a rank's life ---------------------------------------------------------------------------- */
 
 static void rank_free(struct shim *s, struct rank *k)
@@ -268,7 +286,7 @@ static void rank_free(struct shim *s, struct rank *k)
     unlogged_tell(s, k->log, &k->unlogged);
     if (k->client)
         k->client->rank = NULL;
-    if (--k->launch->n_live == 0 && k->launch->mpirun_fd < 0)
+    if (--k->launch->n_live == 0 && k->launch->mpirun_fd < 0 && !is_elsewhere(s, k->launch))
         tell_over(s, k->launch);
     if (k->prev)
         k->prev->next = k->next;
@@ -313,8 +331,8 @@ static void name_log(struct rank *k)
 
     if (attempt > 1)
         snprintf(which, sizeof(which), ".attempt-%lu", attempt);
-    if (k->launch->number > 1)
-        snprintf(launch, sizeof(launch), ".launch-%u", k->launch->number);
+    if (k->launch->name.number > 1)
+        snprintf(launch, sizeof(launch), ".launch-%u", k->launch->name.number);
     snprintf(k->log, sizeof(k->log), "%s.rank-%u%s%s.log", k->child.replica->name, k->number, which,
              launch);
 }
@@ -361,21 +379,21 @@ int rank_hello(struct shim *s, struct client *c, struct packet *p)
     uint32_t number = wire_get_u32(&p->body), size = wire_get_u32(&p->body);
     bool forwarded = wire_get_u32(&p->body);
     pid_t daemon = (pid_t)wire_get_u32(&p->body);
-    const char *id = wire_get_str(&p->body);
+    const char *id = wire_get_str(&p->body), *origin = wire_get_str(&p->body);
     struct replica *r = replica_of_pid(s, c->pid);
     auto_close int log_fd = -1;
     struct rank *k;
 
     if (!wire_done(&p->body) || c->command || c->rank || !r || size > LIMIT_PROCESSES ||
-        number >= size || strlen(id) > LIMIT_LAUNCH_ID ||
-        (s->newest_launch && s->newest_launch->number >= LIMIT_LAUNCHES))
+        number >= size || strlen(id) > LIMIT_LAUNCH_ID || strlen(origin) > LIMIT_LAUNCH_ID ||
+        (s->newest_launch && s->newest_launch->name.number >= LIMIT_LAUNCHES))
         return -EPROTO;
     k = xcalloc(1, sizeof(*k));
     *k = (struct rank){
         .next = s->ranks,
         .child = {.replica = r, .ended = orphan_ended},
         .client = c,
-        .launch = launch_of(s, id, size, number),
+        .launch = launch_of(s, id, origin, size, number),
         .number = number,
         .pid_fd = -1,
         .daemon = daemon_of(daemon),
@@ -445,15 +463,17 @@ int rank_told(struct client *c, struct packet *p)
 }
 
 /* The ranks that are there are most likely its own. */
-int mpirun_signal(struct shim *s, struct packet *p)
+int mpirun_signal(struct shim *s, const struct client *c, struct packet *p)
 {
     int sig = (int)wire_get_u32(&p->body);
     ns_t at = wire_get_i64(&p->body);
 
     if (!wire_done(&p->body) || sig <= 0 || sig > SIGRTMAX)
         return -EPROTO;
+    if (elsewhere_signalled(s, c->pid, sig, within(at, 1, clock_run())))
+        return 0;
     if (s->newest_launch && s->newest_launch->n_live > 0)
-        launch_signalled(s, &s->newest_launch->loss, s->newest_launch->number, sig,
+        launch_signalled(s, &s->newest_launch->loss, &s->newest_launch->name, sig,
                          within(at, 1, clock_run()));
     return 0;
 }

@@ -119,7 +119,7 @@ static int dispatch(struct shim *s, struct client *c, struct packet *p)
     case WIRE_RANK_TOLD:
         return rank_told(c, p);
     case WIRE_MPIRUN_SIGNAL:
-        return mpirun_signal(s, p);
+        return mpirun_signal(s, c, p);
     case WIRE_OUTPUT_ASK:
         return answer_output(s, c, p);
     default:

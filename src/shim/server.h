@@ -35,7 +35,7 @@ int rank_runs(struct shim *s, struct client *c, struct packet *p);
 int rank_unlogged(struct shim *s, struct client *c, struct packet *p);
 int rank_told(struct client *c, struct packet *p);
 int rank_exit(struct shim *s, struct client *c, struct packet *p);
-int mpirun_signal(struct shim *s, struct packet *p);
+int mpirun_signal(struct shim *s, const struct client *c, struct packet *p);
 
 /* The connection is gone while c->command or c->rank was set. */
 void command_abandoned(struct shim *s, struct client *c);
@@ -51,6 +51,13 @@ pid_t command_agent(const struct shim *s, pid_t pid);
 void command_observed(const struct shim *s, pid_t pid);
 /* Is it the process of a command whose agent is gone? */
 bool command_was_cut(const struct shim *s, pid_t pid);
+
+/* An rsh agent asks for a host of another pod: the mpirun of that origin above it, if there is
+ * one, has ranks there, and its end is reported from here. */
+void elsewhere_add(struct shim *s, pid_t agent, const char *origin);
+/* The mpirun that this process stands in for has received a signal. False: it has no ranks
+ * elsewhere. */
+bool elsewhere_signalled(struct shim *s, pid_t stand_in, int sig, ns_t at);
 
 void ranks_signal(struct shim *s, const struct replica *r, int sig); /* NULL: of all replicas */
 

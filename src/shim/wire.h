@@ -21,7 +21,7 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 7
+#define WIRE_VERSION 8
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
  * `network` as the first process of a pid namespace with a mount (and network) namespace of its
  * own; as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN,
@@ -89,34 +89,36 @@ enum wire_type {
                           u32 whether some mpirun had ranks without a wrapper, u32 whether it
                           failed and no signal of muster's can be why. Sent after all its output
                           up to then is in the log. */
-    WIRE_RANK_STARTED, /* u32 replica, u32 launch (1, 2, … one per mpirun seen), u32 rank, u32 size,
+    WIRE_RANK_STARTED, /* u32 replica, launch (see LAUNCH below), u32 rank, u32 size,
                           u32 pid, u32 forwarded (0/1: mpirun shows the output too), i64 at,
                           str log (name below RUN_DIR/logs) */
-    WIRE_RANK_EXITED, /* u32 replica, u32 launch, u32 rank, u32 known (0: its wrapper was killed
+    WIRE_RANK_EXITED,  /* u32 replica, launch, u32 rank, u32 known (0: its wrapper was killed
                           before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom,
                           i64 memory_limit, i64 memory_peak, str whose memory, i64 size of /dev/shm,
                           i64 free in it, i64 told: when its launcher signalled it to end, 0 = it
                           did not before the end */
-    WIRE_BYE,         /* no body */
-    WIRE_OPENED,      /* u32 replica, i64 at: the answer to SPAWN_OPEN */
-    WIRE_HEARD,       /* no body: the answer to STOP of everything */
-    WIRE_UNLOGGED,    /* str log, i32 -errno, u32 stderr (0/1), i64 bytes more that are missing from
+    WIRE_BYE,          /* no body */
+    WIRE_OPENED,       /* u32 replica, i64 at: the answer to SPAWN_OPEN */
+    WIRE_HEARD,        /* no body: the answer to STOP of everything */
+    WIRE_UNLOGGED, /* str log, i32 -errno, u32 stderr (0/1), i64 bytes more that are missing from
                           the log, bytes: as much of them as there was room for, at the end of what
                           the log holds */
-    WIRE_LAUNCH_BLAMED, /* u32 launch, u32 why (LAUNCH_*), u32 replica, u32 known, u32 wait_status,
+    WIRE_LAUNCH_BLAMED, /* launch, u32 why (LAUNCH_*), u32 replica, u32 known, u32 wait_status,
                           i64 at: what makes an mpirun end its ranks */
-    WIRE_LAUNCH_OVER,   /* u32 launch, i64 at: its mpirun has ended, or all of its ranks have and
+    WIRE_LAUNCH_OVER,   /* launch, i64 at: its mpirun has ended, or all of its ranks have and
                           its mpirun could not be found */
     WIRE_OUTPUT, /* str log ("": RUN_DIR/marks), i64 offset, bytes: what it holds from there on.
                           Sent before the EXITED or RANK_EXITED of whoever wrote it. */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
-    WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1); fds 0, 1, 2.
+    WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1), str origin of the
+                             mpirun that asks ("" = none); fds 0, 1, 2.
                              Answered by AGENT_RAN or AGENT_NO_HOST, later AGENT_EXITED. */
     WIRE_AGENT_RAN,       /* no body */
     WIRE_AGENT_NO_HOST,   /* no body: the host is no replica of this run */
     WIRE_AGENT_EXITED,    /* u32 wait_status */
-    WIRE_RANK_HELLO,    /* u32 rank, u32 size, u32 forwarded, u32 pid of its daemon, str launch id,
+    WIRE_RANK_HELLO,      /* u32 rank, u32 size, u32 forwarded, u32 pid of its daemon, str launch
+                             id, str origin,
                              before the rank is started; answered by RANK_WELCOME, or the connection
                              is closed: this rank is none of the run's */
     WIRE_RANK_WELCOME,  /* strs env: what the rank gets from its replica, str log, i32 0 or -errno:
@@ -134,6 +136,11 @@ enum wire_type {
     WIRE_MPIRUN_SIGNAL, /* u32 signal, i64 at: the mpirun of the newest launch has received it */
     WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
 };
+
+/* LAUNCH in a report: u32 number (1, 2, … one per mpirun that this shim has seen ranks of; 0: its
+ * ranks are in other pods), str origin: HOST/PID/START of the mpirun ("" = not found), str id: what
+ * tells apart the worlds of ranks that one mpirun starts. Several shims know a launch by its origin
+ * and its id. */
 
 /* What made an mpirun end its ranks: the end of its daemon on a replica, by itself or because the
  * rsh agent that kept it had been killed; a signal for mpirun itself. */

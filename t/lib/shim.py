@@ -19,7 +19,7 @@ LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT = 76, 77, 78
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
-VERSION = 7
+VERSION = 8
 
 # u: u32, i: i32, q: i64, s: string, v: list of strings, b: bytes
 BODIES = {
@@ -30,15 +30,15 @@ BODIES = {
     SPAWN_FAILED: ("spawn-failed", "process:u instance:u error:i what:s at:q"),
     EXITED: ("exited",
              "process:u instance:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q left:s unseen:u by_itself:u"),
-    RANK_STARTED: ("rank-started", "replica:u launch:u rank:u size:u pid:u forwarded:u at:q log:s"),
+    RANK_STARTED: ("rank-started", "replica:u launch:u origin:s id:s rank:u size:u pid:u forwarded:u at:q log:s"),
     RANK_EXITED: ("rank-exited",
-                  "replica:u launch:u rank:u known:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q told:q"),
+                  "replica:u launch:u origin:s id:s rank:u known:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q told:q"),
     BYE: ("bye", ""),
     HEARD: ("heard", ""),
     OPENED: ("opened", "replica:u at:q"),
-    LAUNCH_BLAMED: ("launch-blamed", "launch:u why:u replica:u known:u status:u at:q"),
+    LAUNCH_BLAMED: ("launch-blamed", "launch:u origin:s id:s why:u replica:u known:u status:u at:q"),
     OUTPUT: ("output", "log:s offset:q data:b"),
-    LAUNCH_OVER: ("launch-over", "launch:u at:q"),
+    LAUNCH_OVER: ("launch-over", "launch:u origin:s id:s at:q"),
     UNLOGGED: ("unlogged", "log:s error:i err:u missing:q data:b"),
 }
 

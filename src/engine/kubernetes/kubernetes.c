@@ -191,6 +191,7 @@ static void kubernetes_free(struct engine *en)
     free(kb->pods);
     free(kb->starts);
     free(kb->running);
+    launches_clear(&kb->launches);
     arena_free(kb->arena);
     free(kb);
 }

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/strvec.h"
 #include "engine/engine.h"
+#include "engine/kubernetes/launches.h"
 #include "engine/kubernetes/objects.h"
 #include "engine/kubernetes/stream.h"
 #include "engine/kubernetes/watch.h"
@@ -71,6 +72,8 @@ struct kubernetes {
     struct pod *pods;      /* by replica */
     struct start *starts;  /* by process: the one asked for last; attempt 0: none */
     bool *running;         /* by process: it was asked for and its end is not known */
+    struct launches launches;
+    uint32_t launches_of; /* that attempt's */
 };
 
 static inline const struct replica *pod_replica(const struct pod *p)

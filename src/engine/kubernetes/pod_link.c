@@ -237,9 +237,36 @@ static void own_memory(const struct role *role, struct ending *end)
     end->memory_of[0] = '\0';
 }
 
+static bool take_unlogged(struct pod *p, struct wire_reader *r)
+{
+    const struct engine_client *client = p->kb->client;
+    struct unlogged u = {.log = wire_get_str(r), .error = (int)wire_get_u32(r)};
+
+    u.is_err = wire_get_u32(r);
+    u.missing = wire_get_i64(r);
+    u.data = wire_get_bytes(r, &u.n);
+    if (wire_done(r) && client->unlogged)
+        client->unlogged(client->ctx, &u);
+    return wire_done(r);
+}
+
+/* Each pod has numbers of its own. */
+static uint32_t number_launch(struct pod *p, const struct frame_launch *launch, bool starts)
+{
+    struct kubernetes *kb = p->kb;
+
+    if (kb->launches_of != p->attempt)
+        launches_clear(&kb->launches);
+    kb->launches_of = p->attempt;
+    return launches_number(
+        &kb->launches, (struct launch_place){.replica = p->replica, .generation = p->generation},
+        launch, starts);
+}
+
 static bool take_frame(struct pod *p, enum wire_type type, struct wire_reader *r)
 {
     struct kubernetes *kb = p->kb;
+    struct frame_launch launch = {0};
     struct observation o = {0};
 
     switch (type) {
@@ -255,15 +282,19 @@ static bool take_frame(struct pod *p, enum wire_type type, struct wire_reader *r
         return true;
     case WIRE_OUTPUT:
         return take_output(p, r);
+    case WIRE_UNLOGGED:
+        return take_unlogged(p, r);
     case WIRE_HEARD:
     case WIRE_BYE:
         return true;
     default:
         break;
     }
-    if (!frame_observation(type, r, &o))
+    if (!frame_observation(type, r, &o, &launch))
         return false;
     o.attempt = p->attempt;
+    if (launch.origin)
+        o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED);
     if (is_of_replica(o.kind))
         o.replica = p->replica;
     if (o.kind == OBS_EXITED || o.kind == OBS_RANK_EXITED)

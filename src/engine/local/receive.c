@@ -98,7 +98,7 @@ static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader
         lo->bye = true;
         return true;
     }
-    if (!frame_observation(type, r, &o))
+    if (!frame_observation(type, r, &o, NULL))
         return false;
     o.attempt = lo->attempt;
     if (lo->inits && inits_observed(lo->inits, &o))

@@ -7,6 +7,12 @@
 
 static struct history h;
 
+/* A launch is a number and two texts. */
+static bool is_rank(enum wire_type type)
+{
+    return type == WIRE_RANK_STARTED || type == WIRE_RANK_EXITED;
+}
+
 static void add(enum wire_type type, uint32_t a, uint32_t b, uint32_t c)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
@@ -14,6 +20,10 @@ static void add(enum wire_type type, uint32_t a, uint32_t b, uint32_t c)
 
     wire_put_u32(&sb, a);
     wire_put_u32(&sb, b);
+    if (is_rank(type)) {
+        wire_put_str(&sb, "launcher-0/7/100");
+        wire_put_str(&sb, "1234");
+    }
     wire_put_u32(&sb, c);
     wire_frame_end(&sb, at);
     history_add(&h, sb.buf, sb.len);
@@ -31,7 +41,11 @@ static const char *words(const struct strbuf *frames, char out[512])
 
         if (len <= 0)
             return "no frame";
-        uint32_t a = wire_get_u32(&r), b = wire_get_u32(&r), c = wire_get_u32(&r);
+        uint32_t a = wire_get_u32(&r), b = wire_get_u32(&r), c;
+
+        for (int i = 0; is_rank(type) && i < 2; i++)
+            (void)wire_get_str(&r);
+        c = wire_get_u32(&r);
         n += (size_t)snprintf(out + n, 512 - n, "%d:%u,%u,%u ", (int)type - WIRE_READY, a, b, c);
         at += (size_t)len;
     }

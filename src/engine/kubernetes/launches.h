@@ -1,0 +1,34 @@
+/* launches.h - one number per mpirun for the whole job.
+ *
+ * The shim in each pod numbers the mpiruns that it has seen ranks of; an mpirun that does not use
+ * every pod makes these numbers differ. What is the same in all pods is the origin of the mpirun
+ * (shim/wire.h) and the id of the world of ranks. Where an origin is not known, the id alone has to
+ * do, and may come again: then a pod that has ranks of the old one already begins a new launch.
+ *
+ * No I/O.
+ */
+#ifndef ENGINE_KUBERNETES_LAUNCHES_H
+#define ENGINE_KUBERNETES_LAUNCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/frames.h"
+
+struct launches {
+    struct launch_known *v; /* by their number - 1 */
+    size_t n, cap;
+};
+
+struct launch_place { /* whose number it is */
+    uint32_t replica, generation;
+};
+
+/* The job's number, from 1. A launch that is not known gets the next one if `starts`, else 0. */
+uint32_t launches_number(struct launches *all, struct launch_place at,
+                         const struct frame_launch *launch, bool starts);
+/* Another attempt counts from 1 again. */
+void launches_clear(struct launches *all);
+
+#endif

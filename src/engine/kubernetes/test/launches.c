@@ -1,0 +1,71 @@
+/* launches.c - mpiruns of several pods: each has one number. */
+#include "engine/kubernetes/launches.h"
+
+#include "base/tap.h"
+
+static struct launches all;
+
+static uint32_t seen(uint32_t replica, uint32_t number, const char *origin, const char *id)
+{
+    return launches_number(&all, (struct launch_place){.replica = replica, .generation = 1},
+                           &(struct frame_launch){.number = number, .origin = origin, .id = id},
+                           true);
+}
+
+static uint32_t later(uint32_t replica, uint32_t generation, uint32_t number, const char *origin,
+                      const char *id)
+{
+    return launches_number(
+        &all, (struct launch_place){.replica = replica, .generation = generation},
+        &(struct frame_launch){.number = number, .origin = origin, .id = id}, false);
+}
+
+static void test_subsets(void)
+{
+    is_int(seen(1, 1, "l/7/100", "a"), 1, "the first mpirun, its first pod");
+    is_int(seen(2, 1, "l/7/100", "a"), 1, "its second pod");
+    is_int(seen(2, 2, "l/9/200", "b"), 2, "the second mpirun does not use the first pod");
+    is_int(seen(3, 1, "l/9/200", "b"), 2, "but a third, which sees its first");
+    is_int(seen(1, 2, "l/11/300", "c"), 3, "the third mpirun uses the first pod again");
+    is_int(later(2, 1, 1, "l/7/100", "a"), 1, "the end of a rank of the first");
+    is_int(later(3, 1, 1, "l/9/200", "b"), 2, "and of the second");
+    is_int(later(0, 1, 0, "l/9/200", ""), 2, "the end of the second mpirun, told by its own pod");
+    is_int(later(0, 1, 0, "l/99/1", ""), 0, "an mpirun that nobody has ranks of");
+    is_int(later(3, 1, 5, "l/99/1", "z"), 0, "a launch whose ranks have not started");
+    is_int(later(3, 2, 1, "l/99/1", "z"), 0, "a pod that took another's place counts anew");
+    launches_clear(&all);
+    is_int(seen(1, 1, "l/7/100", "a"), 1, "another attempt");
+    launches_clear(&all);
+}
+
+/* Hydra's id is a port, which may be free again. */
+static void test_same_port(void)
+{
+    is_int(seen(1, 1, "l/7/100", "l:4000"), 1, "an mpirun at a port");
+    is_int(seen(2, 1, "l/8/120", "l:4000"), 2, "the next at the same port, in another pod");
+    is_int(seen(1, 2, "l/8/120", "l:4000"), 2, "and in the first");
+    launches_clear(&all);
+    is_int(seen(1, 1, "", "l:4000"), 1, "where its origin is not known");
+    is_int(seen(2, 1, "", "l:4000"), 1, "the id has to do");
+    is_int(seen(1, 2, "", "l:4000"), 2, "until a pod has seen it end");
+    is_int(seen(2, 2, "", "l:4000"), 2, "both have");
+    is_int(seen(3, 1, "l/7/100", "l:4000"), 2, "a pod that knows more");
+    launches_clear(&all);
+}
+
+/* MPI_Comm_spawn(): one mpirun, several worlds. */
+static void test_worlds(void)
+{
+    is_int(seen(1, 1, "l/7/100", "a.1"), 1, "a world");
+    is_int(seen(1, 2, "l/7/100", "a.2"), 2, "another of the same mpirun");
+    is_int(later(0, 1, 0, "l/7/100", ""), 2, "the newest counts");
+    launches_clear(&all);
+}
+
+int main(void)
+{
+    test_subsets();
+    test_same_port();
+    test_worlds();
+    return tap_done();
+}
