@@ -41,10 +41,11 @@ def test_environment():
         pod.begin()
         pod.file("hello.txt", b"hello\n", 0o600)
         pod.file("scratch/bin/hi", b"/bin/echo", stat.S_IFLNK | 0o777)
-        script = 'pwd; echo "$FROM_IMAGE $BOTH $FROM_JOB"; cat "$MUSTER_RUN_DIR/hello.txt"; hi there'
+        pod.file("scratch/bin/mpirun.none", SHIM.encode(), stat.S_IFLNK | 0o777)
+        script = 'pwd; echo "$FROM_IMAGE $BOTH $FROM_JOB"; cat "$MUSTER_RUN_DIR/hello.txt"; hi there; ls "$MUSTER_RUN_DIR/scratch/bin"'
         same(run(pod, 0, script, cwd="", env={"BOTH": "job", "FROM_JOB": "job", "PATH": "/usr/bin:/bin"}), 0, "a process ends")
-        same(pod.output("worker-0.log"), "/usr\nimage job job\nhello\nthere\n",
-             "it has the container's directory and variables, the job's above them, files and programs")
+        same(pod.output("worker-0.log"), "/usr\nimage job job\nhello\nthere\nhi\n",
+             "it has the container's directory and variables, the job's above them, files and programs, and no stand-in for what it lacks")
         with open(pod.dir + "/shown") as shown:
             same(shown.read(), pod.output("worker-0.log"), "the container's log shows what it wrote")
         same(exit_code(pod.end() << 8), 0, "it ends when asked")

@@ -122,6 +122,12 @@ static const struct env_default defaults[] = {
     {"LD_LIBRARY_PATH", ANY, ONLY_HERE, "", NULL, "-x LD_LIBRARY_PATH requires it"},
 };
 
+/* Elsewhere the image decides. */
+static unsigned families_of(const struct facts *facts)
+{
+    return facts->site.elsewhere ? ANY : families[facts->machine.mpi];
+}
+
 /* "OMPI_MCA_plm_rsh_agent" -> "plm_rsh_agent"; NULL if it is no MCA parameter */
 static const char *mca_parameter(const char *name)
 {
@@ -139,7 +145,7 @@ void env_mpi(struct env_set *set, const struct plan *plan, const struct process 
         const struct env_default *d = &defaults[i];
         const char *parameter = mca_parameter(d->name);
 
-        if (!(d->families & families[plan->facts->machine.mpi]))
+        if (!(d->families & families_of(plan->facts)))
             continue;
         if (parameter && mpi && mpi_line_sets(mpi, parameter))
             continue;

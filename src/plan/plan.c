@@ -352,7 +352,7 @@ static void plan_mpi(struct builder *b)
     plan->other_hostfile_name = mpi_hostfile_name(b->facts, !hydra);
     mpi_operator_files(b->arena, plan);
     /* Hydra has no fork agent: there the wrapper is part of the line that Muster composes. */
-    plan->rank_wrapper = !hydra || b->spec->mpi;
+    plan->rank_wrapper = !hydra || b->spec->mpi || b->facts->site.elsewhere;
 }
 
 /* What a process's argv says depends on its environment, which needs the rest of the plan. */

@@ -69,7 +69,8 @@ enum wire_type {
                        their order, or by REFUSED; the connection is then the shim's stream. */
     WIRE_FILE,   /* in a pod: u32 mode (S_IFLNK: a symbolic link), str path below the run
                        directory, bytes: its content, or where the link points to. An existing file
-                       is replaced; directories on the way are made. */
+                       is replaced; directories on the way are made. A link in scratch/bin that
+                       stands in for an mpirun is made only if PATH has that mpirun. */
     WIRE_FOLLOW, /* in a pod: u32 n, then per log str name, i64 offset: from now on what logs hold
                        is sent as OUTPUT, from these offsets; others from their beginning */
 

@@ -69,9 +69,11 @@ static void put_file(struct strbuf *out, mode_t mode, const char *path, const ch
 
 static void put_files(struct strbuf *out, const struct kubernetes *kb)
 {
-    /* whether the image has an mpirun is not known: a stand-in without one says so */
-    static const char *const names[] = {"ssh",    "rsh",     PLAN_RANK_WRAPPER,
-                                        "mpirun", "mpiexec", "mpiexec.hydra"};
+    /* stand-ins for what the image does not have are not made */
+    static const char *const names[] = {
+        "ssh",          "rsh",           PLAN_RANK_WRAPPER, "mpirun",
+        "mpiexec",      "orterun",       "mpirun.openmpi",  "mpiexec.openmpi",
+        "mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"};
     const struct plan *plan = kb->plan;
 
     for (size_t i = 0; i < (plan->calls_mpi ? ARRAY_SIZE(names) : 3); i++) {

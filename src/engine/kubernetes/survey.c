@@ -35,6 +35,20 @@ static int need_images(const struct job_spec *spec, struct err *e)
     return 0;
 }
 
+/* What the file says its images have; a hostfile in the other format is beside it. */
+static enum mpi_impl implementation(const struct job_spec *spec)
+{
+    static const struct {
+        const char *name;
+        enum mpi_impl impl;
+    } names[] = {{"MPICH", MPI_HYDRA}, {"Intel", MPI_INTEL}};
+
+    for (size_t i = 0; spec->implementation && i < ARRAY_SIZE(names); i++)
+        if (strcmp(spec->implementation, names[i].name) == 0)
+            return names[i].impl;
+    return MPI_OPEN_MPI_4;
+}
+
 int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct survey *s,
                       struct err *e)
 {
@@ -68,7 +82,7 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
                  .ports = ports,
                  .interface = "eth0"},
         .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
-        .machine = {.root = true, .mpi = MPI_OPEN_MPI_4, .cpus = 1},
+        .machine = {.root = true, .mpi = implementation(spec), .cpus = 1},
     };
     s->cause = CAUSE_NONE;
     return 0;

@@ -111,6 +111,7 @@ int exec_begin(uv_loop_t *loop, int scratch_fd, const char *replica, const char 
     wire_put_str(&frame, replica);
     wire_put_str(&frame, command);
     wire_put_u32(&frame, 1); /* an mpirun in it writes to the caller, not to the job's logs */
+    wire_put_str(&frame, "");
     wire_frame_end(&frame, begin);
     int r = send_with_fds(sock, &frame, fds);
     if (r < 0)
