@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "doc/make.h"
+#include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
 
 enum { HEARTBEAT_S = KUBE_ANCHOR_S / 3, SHIM_BYTES = 1024 * 1024 - 1024 };
@@ -138,6 +139,15 @@ static void create(struct kubernetes *kb, struct arena *a, const char *collectio
                                                     .ctx = kb});
 }
 
+static void create_given(struct kubernetes *kb, struct arena *a)
+{
+    const struct given_object *v;
+    size_t n = given_objects(a, &kb->run, GIVEN_WHOLE, &v);
+
+    for (size_t i = 0; i < n; i++)
+        create(kb, a, v[i].collection, v[i].object);
+}
+
 static void beat(uv_timer_t *timer)
 {
     auto_arena struct arena *a = arena_new();
@@ -177,16 +187,18 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
         return;
     create(kb, a, "configmaps", kube_shim_map(a, &kb->run, shim.buf, shim.len));
     create(kb, a, "services", kube_service(a, &kb->run));
+    create_given(kb, a);
 }
 
 int cluster_begin(struct kubernetes *kb, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
+    const struct given_object *given;
     int r = kube_client_new(kb->loop, &kb->access, &kb->api, e);
 
     if (r < 0)
         return r;
-    kb->missing = 2;
+    kb->missing = 2 + (unsigned)given_objects(a, &kb->run, GIVEN_NAMES, &given);
     (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
                                                     .path = job_path(a, kb, false),
                                                     .body = kube_anchor(a, &kb->run),

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "doc/yaml_write.h"
 #include "engine/frames.h"
+#include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
 #include "engine/kubernetes/survey.h"
 #include "shim/wire.h"
@@ -258,6 +259,8 @@ static void add_manifest(struct strbuf *out, const struct node *object)
 static void kubernetes_manifests(struct arena *a, const struct plan *plan, struct strbuf *out)
 {
     const struct kube_run run = {.plan = plan, .name = kube_run_name(a, plan->facts->site.run_id)};
+    const struct given_object *given;
+    size_t n = given_objects(a, &run, GIVEN_MASKED, &given);
 
     strbuf_addf(
         out,
@@ -266,6 +269,8 @@ static void kubernetes_manifests(struct arena *a, const struct plan *plan, struc
         run.name);
     add_manifest(out, kube_anchor(a, &run));
     add_manifest(out, kube_service(a, &run));
+    for (size_t i = 0; i < n; i++)
+        add_manifest(out, given[i].object);
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         add_manifest(out, kube_pod(a, &run, &plan->replicas[i], 1, 1));
 }

@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/strbuf.h"
+#include "engine/kubernetes/given.h"
 #include "kube/write.h"
 
 enum { LONG_VALUE = 1024 }; /* TF_CONFIG of a large job does not go into every pod's object */
@@ -73,8 +74,8 @@ static const char *label(struct arena *a, const char *text)
     return made;
 }
 
-static struct node *object(struct arena *a, const struct kube_run *run, const char *api,
-                           const char *kind, const char *name)
+struct node *kube_run_object(struct arena *a, const struct kube_run *run, const char *api,
+                             const char *kind, const char *name)
 {
     const struct job_spec *spec = run->plan->spec;
     struct node *root = make_map(a), *meta, *labels;
@@ -95,7 +96,7 @@ static struct node *object(struct arena *a, const struct kube_run *run, const ch
 
 const struct node *kube_anchor(struct arena *a, const struct kube_run *run)
 {
-    struct node *root = object(a, run, "batch/v1", "Job", run->name);
+    struct node *root = kube_run_object(a, run, "batch/v1", "Job", run->name);
     struct node *spec = make_below(a, root, "spec"), *pod, *c = make_map(a);
 
     make_put(a, spec, "parallelism", make_int(a, 0));
@@ -113,7 +114,7 @@ const struct node *kube_anchor(struct arena *a, const struct kube_run *run)
 const struct node *kube_shim_map(struct arena *a, const struct kube_run *run, const void *shim,
                                  size_t n)
 {
-    struct node *root = object(a, run, "v1", "ConfigMap", run->name);
+    struct node *root = kube_run_object(a, run, "v1", "ConfigMap", run->name);
     char *text = arena_alloc(a, BASE64_TEXT(n));
 
     base64_encode(shim, n, text);
@@ -130,7 +131,7 @@ const struct node *kube_shim_map(struct arena *a, const struct kube_run *run, co
 
 const struct node *kube_service(struct arena *a, const struct kube_run *run)
 {
-    struct node *root = object(a, run, "v1", "Service", run->name);
+    struct node *root = kube_run_object(a, run, "v1", "Service", run->name);
     struct node *spec = make_below(a, root, "spec"), *selector;
 
     put(a, spec, "clusterIP", "None");
@@ -302,7 +303,8 @@ const struct node *kube_pod(struct arena *a, const struct kube_run *run, const s
     const struct kube_writing w = {.a = a, .spec = run->plan->spec};
     const struct pod_wish wish = {.command = POD_NO_COMMAND, .image = true, .first = true};
     struct node *template = kube_template(&w, rp->role, &wish);
-    struct node *root = object(a, run, "v1", "Pod", kube_pod_name(a, run, rp, attempt, generation));
+    struct node *root =
+        kube_run_object(a, run, "v1", "Pod", kube_pod_name(a, run, rp, attempt, generation));
     struct node *meta = make_below(a, root, "metadata"), *labels, *pod, *c;
     const struct node *own = node_find(template, "metadata", "labels", NULL);
     const struct node *notes = node_find(template, "metadata", "annotations", NULL);
@@ -322,6 +324,7 @@ const struct node *kube_pod(struct arena *a, const struct kube_run *run, const s
     make_drop(c, "env");
     make_put(a, c, "env",
              pod_env(a, run->plan, rp, (struct start){.attempt = attempt, .instance = 1}));
+    given_rename(a, run, pod);
     add_volumes(a, run, pod, c);
     add_operator_files(a, run, rp->role, pod, c);
     put_names(a, run, rp, pod);

@@ -4,6 +4,7 @@
  *                and a deadline that is not moved on does so by itself
  *   config map   muster-shim, which every pod mounts
  *   service      headless: names of replicas resolve
+ *   config maps  and secrets that come with the job (given.h)
  *   pods         one for each replica and attempt; a lost one is replaced by the next generation
  *
  * A pod is the role's own template with what the model says differently, and with muster-shim as
@@ -36,6 +37,10 @@ const char *kube_pod_name(struct arena *a, const struct kube_run *run, const str
 const char *kube_container_name(const struct node *pod);
 /* "muster.internal/run=ID", for queries. */
 const char *kube_selector(struct arena *a, const struct kube_run *run);
+
+/* An object of the run: metadata with labels, and the anchor as its owner. */
+struct node *kube_run_object(struct arena *a, const struct kube_run *run, const char *api,
+                             const char *kind, const char *name);
 
 /* Texts of the plan are not copied: it must outlive the objects. */
 const struct node *kube_anchor(struct arena *a, const struct kube_run *run);

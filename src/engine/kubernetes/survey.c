@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kubernetes/objects.h"
+#include "engine/kubernetes/given.h"
+#include "engine/secrets.h"
 #include "spec/adjust.h"
 
 enum { FIRST_PORT = 30000 }; /* of those that the platform has no number for */
@@ -49,6 +50,28 @@ static enum mpi_impl implementation(const struct job_spec *spec)
     return MPI_OPEN_MPI_4;
 }
 
+/* What is not given is in the cluster. */
+static int find_values(struct arena *a, const struct survey_request *rq, struct survey *s,
+                       struct err *e)
+{
+    auto_strvec struct strvec missing = STRVEC_INIT;
+    struct secrets_from from = {
+        .secrets = rq->secrets, .config_maps = rq->configmaps, .others_exist = true};
+    struct given_values *given = &s->facts.given;
+    int r;
+
+    from.n_objects = given_references(a, rq->spec, &from.objects);
+    r = secrets_collect(a, rq->spec, &from, &given->secrets, &given->n_secrets,
+                        rq->use == SURVEY_RUN ? NULL : &missing, e);
+
+    given->secrets_dir = rq->secrets != NULL;
+    given->configmaps_dir = rq->configmaps != NULL;
+    for (size_t i = 0; i < missing.n && rq->use == SURVEY_SHOW; i++)
+        strvec_push(&s->warnings, missing.v[i]);
+    s->cause = r < 0 ? CAUSE_SECRET : CAUSE_NONE;
+    return rq->use == SURVEY_ANYHOW ? 0 : r;
+}
+
 int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct survey *s,
                       struct err *e)
 {
@@ -84,8 +107,7 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
         .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
         .machine = {.root = true, .mpi = implementation(spec), .cpus = 1},
     };
-    s->cause = CAUSE_NONE;
-    return 0;
+    return find_values(a, rq, s, e);
 }
 
 int kubernetes_plan(struct arena *a, const struct job_spec *spec, struct survey *s,

@@ -11,7 +11,7 @@
 #include "engine/local/local.h"
 #include "engine/local/needs.h"
 #include "engine/local/ports.h"
-#include "engine/local/secrets.h"
+#include "engine/secrets.h"
 #include "engine/local/volumes.h"
 
 static void take_options(const struct survey_request *rq, struct facts *facts)
@@ -76,8 +76,9 @@ static int find_values(struct arena *a, const struct survey_request *rq, struct 
                        struct err *e)
 {
     auto_strvec struct strvec missing = STRVEC_INIT;
-    int r = secrets_collect(a, rq->spec, rq->secrets, rq->configmaps, &s->facts.given.secrets,
-                            &s->facts.given.n_secrets, rq->use == SURVEY_RUN ? NULL : &missing, e);
+    const struct secrets_from from = {.secrets = rq->secrets, .config_maps = rq->configmaps};
+    int r = secrets_collect(a, rq->spec, &from, &s->facts.given.secrets, &s->facts.given.n_secrets,
+                            rq->use == SURVEY_RUN ? NULL : &missing, e);
 
     for (size_t i = 0; i < missing.n && (rq->secrets || rq->configmaps); i++)
         strvec_push(&s->warnings, missing.v[i]);

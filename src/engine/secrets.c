@@ -4,7 +4,7 @@
  * what was opened is what is checked. A secret's value goes into the arena and nowhere else; no
  * message holds one.
  */
-#include "engine/local/secrets.h"
+#include "engine/secrets.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,6 +32,7 @@ struct collection {
     size_t n, cap;
     struct strvec *missing; /* or NULL */
     bool for_volume;        /* what is looked up now becomes a file, not a variable */
+    bool others_exist;      /* see struct secrets_from */
 };
 
 /* --- opening ------------------------------------------------------------------------------------
@@ -127,6 +128,14 @@ static bool is_known(const struct collection *c, enum env_source source, const c
     for (size_t i = 0; i < c->n; i++)
         if (c->v[i].source == source && strcmp(c->v[i].name, name) == 0 &&
             strcmp(c->v[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+static bool is_known_object(const struct collection *c, enum env_source source, const char *name)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].source == source && strcmp(c->v[i].name, name) == 0)
             return true;
     return false;
 }
@@ -280,6 +289,46 @@ static int collect_whole(struct collection *c, const struct env_entry *entry, st
 /* --- the whole job ------------------------------------------------------------------------------
  */
 
+/* A reference to an object that may exist where the job runs. One that is given is complete: it
+ * takes the place of the one there. */
+static int collect_object(struct collection *c, const struct env_entry *entry, struct err *e)
+{
+    struct store *st = store_of(c, entry);
+    struct env_entry whole = *entry;
+    int r = 0;
+
+    if (!st || !entry->ref_name)
+        return 0;
+    whole.optional = true;
+    c->for_volume = true;
+    if (!is_known_object(c, st->source, entry->ref_name))
+        r = collect_whole(c, &whole, e);
+    c->for_volume = false;
+    if (r == 0 && entry->ref_key && !entry->optional &&
+        is_known_object(c, st->source, entry->ref_name) &&
+        !is_known(c, st->source, entry->ref_name, entry->ref_key))
+        r = err_set(e, -ENOENT, "%s: the %s %s has no key %s", entry->name, st->word,
+                    entry->ref_name, entry->ref_key);
+    return r;
+}
+
+/* What else the file has: other containers of a pod may refer to it. */
+static void collect_file(struct collection *c)
+{
+    size_t before = c->n;
+
+    for (size_t i = 0; i < c->spec->n_config; i++) {
+        const struct config_value *v = &c->spec->config[i];
+        enum env_source source = v->secret ? ENV_SECRET : ENV_CONFIG_MAP;
+        bool known = false;
+
+        for (size_t k = 0; k < before && !known; k++)
+            known = c->v[k].source == source && strcmp(c->v[k].name, v->map) == 0;
+        if (!known && is_plain_name(v->key))
+            add_from_file(c, v);
+    }
+}
+
 /* Puts the place in the file in front; a lookup that must not stop says it and goes on. */
 static int or_missing(struct collection *c, const struct env_entry *entry, int r, struct err *e)
 {
@@ -302,9 +351,13 @@ static int collect_env(struct collection *c, const struct env_entry *from, size_
     int r = 0;
 
     for (size_t i = 0; i < n_from && r == 0; i++)
-        r = or_missing(c, &from[i], collect_whole(c, &from[i], e), e);
+        r = or_missing(
+            c, &from[i],
+            c->others_exist ? collect_object(c, &from[i], e) : collect_whole(c, &from[i], e), e);
     for (size_t i = 0; i < n_env && r == 0; i++)
-        r = or_missing(c, &env[i], collect_one(c, &env[i], e), e);
+        r = or_missing(c, &env[i],
+                       c->others_exist ? collect_object(c, &env[i], e) : collect_one(c, &env[i], e),
+                       e);
     return r;
 }
 
@@ -325,7 +378,9 @@ static int collect_mounts(struct collection *c, const struct mount *mounts, size
         };
 
         if ((m->source == VOLUME_SECRET || m->source == VOLUME_CONFIG_MAP) && m->from)
-            r = or_missing(c, &entry, collect_whole(c, &entry, e), e);
+            r = or_missing(
+                c, &entry,
+                c->others_exist ? collect_object(c, &entry, e) : collect_whole(c, &entry, e), e);
     }
     c->for_volume = false;
     return r;
@@ -353,17 +408,18 @@ static int collect_volumes(struct collection *c, const struct role *role, struct
     return r;
 }
 
-int secrets_collect(struct arena *a, const struct job_spec *spec, const char *secrets_dir,
-                    const char *config_maps_dir, const struct secret_value **ret, size_t *ret_n,
-                    struct strvec *missing, struct err *e)
+int secrets_collect(struct arena *a, const struct job_spec *spec, const struct secrets_from *from,
+                    const struct secret_value **ret, size_t *ret_n, struct strvec *missing,
+                    struct err *e)
 {
     struct err ours;
     struct collection c = {
         .arena = a,
         .spec = spec,
-        .secrets = {ENV_SECRET, "secret", "--secrets", secrets_dir, -1},
-        .config_maps = {ENV_CONFIG_MAP, "config map", "--configmaps", config_maps_dir, -1},
+        .secrets = {ENV_SECRET, "secret", "--secrets", from->secrets, -1},
+        .config_maps = {ENV_CONFIG_MAP, "config map", "--configmaps", from->config_maps, -1},
         .missing = missing,
+        .others_exist = from->others_exist,
     };
     int r = 0;
 
@@ -371,6 +427,11 @@ int secrets_collect(struct arena *a, const struct job_spec *spec, const char *se
         r = collect_role(&c, &spec->roles[k], e ? e : &ours);
     for (size_t k = 0; k < spec->n_roles && r == 0; k++)
         r = collect_volumes(&c, &spec->roles[k], e ? e : &ours);
+    for (size_t i = 0; i < from->n_objects && r == 0; i++)
+        r = or_missing(&c, &from->objects[i], collect_object(&c, &from->objects[i], e ? e : &ours),
+                       e ? e : &ours);
+    if (r == 0 && c.others_exist)
+        collect_file(&c);
     if (r == 0) {
         struct secret_value *v = ARENA_ARRAY(a, struct secret_value, c.n + 1);
         if (c.n > 0)

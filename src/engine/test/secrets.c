@@ -1,5 +1,5 @@
 /* secrets.c - values from directories: found, refused when others may read them, missing. */
-#include "engine/local/secrets.h"
+#include "engine/secrets.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@ static struct job_spec spec = {.name = "job", .roles = &role, .n_roles = 1};
 static const struct secret_value *values;
 static size_t n_values;
 static struct err e;
+static struct secrets_from from = {.secrets = "s", .config_maps = "c"};
+static const struct secrets_from none, gone = {.secrets = "s", .config_maps = "gone"};
 
 static void put(const char *path, const char *text, mode_t mode)
 {
@@ -37,7 +39,7 @@ static int find(struct arena *a, enum env_source source, const char *name, const
     role.n_env = key != NULL;
     role.n_env_from = key == NULL;
     e = (struct err){0};
-    return secrets_collect(a, &spec, "s", "c", &values, &n_values, NULL, &e);
+    return secrets_collect(a, &spec, &from, &values, &n_values, NULL, &e);
 }
 
 static void test_found(struct arena *a)
@@ -126,20 +128,54 @@ static void test_missing(struct arena *a)
     is_int(find(a, ENV_CONFIG_MAP, "nothing", "k"), -ENOENT, "no such config map");
     has(e.text, "--configmaps DIR to read it from DIR/nothing/k", "its own option");
     one.optional = true;
-    is_int(secrets_collect(a, &spec, NULL, NULL, &values, &n_values, NULL, &e), 0, "optional");
+    is_int(secrets_collect(a, &spec, &none, &values, &n_values, NULL, &e), 0, "optional");
     is_int(n_values, 0, "is left out");
     one.optional = false;
     one.at = &at;
     spec.file = "job.yaml";
-    is_int(secrets_collect(a, &spec, NULL, NULL, &values, &n_values, &missing, &e), 0, "a look");
+    is_int(secrets_collect(a, &spec, &none, &values, &n_values, &missing, &e), 0, "a look");
     is_str(missing.v[0],
            "job.yaml:7: TOKEN: the config map nothing, key k is not given; use --configmaps DIR to "
            "read it from DIR/nothing/k",
            "collects what is missing");
     spec.file = NULL;
-    is_int(secrets_collect(a, &spec, "s", "gone", &values, &n_values, NULL, &e), -ENOENT,
+    is_int(secrets_collect(a, &spec, &gone, &values, &n_values, NULL, &e), -ENOENT,
            "no such directory");
     has(e.text, "cannot open --configmaps gone", "which is said");
+}
+
+/* A place that has secrets of its own. */
+static void test_others_exist(struct arena *a)
+{
+    static const struct config_value config[] = {
+        {.map = "beside", .key = "a", .text = "1", .len = 1, .secret = true},
+        {.map = "beside", .key = "b", .text = "x\0y", .len = 3, .secret = true},
+        {.map = "vault", .key = "token", .text = "not this", .len = 8, .secret = true},
+        {.map = "conf", .key = "k", .text = "v", .len = 1},
+    };
+
+    from.others_exist = true;
+    spec.config = config;
+    spec.n_config = ARRAY_SIZE(config);
+    is_int(find(a, ENV_SECRET, "nobody", "k"), 0, "one that is not given exists there");
+    is_int(n_values, 4, "all of the file's are collected");
+    is_int(find(a, ENV_SECRET, "beside", "a"), 0, "one key of a secret of the file");
+    is_int(n_values, 4, "all of its keys, with NULs, too");
+    is_int(find(a, ENV_SECRET, "beside", "c"), -ENOENT, "a key that a given one does not have");
+    has(e.text, "the secret beside has no key c", "is named");
+    is_int(find(a, ENV_SECRET, "mounted", "token"), 0, "a directory's");
+    is_int(n_values, 5, "in addition");
+    is_str(values[0].value, "linked", "with its value");
+    ok(unlink("s/vault/open") == 0 && unlink("s/vault/fifo") == 0 && unlink("s/vault/out") == 0 &&
+           unlink("s/vault/abs") == 0,
+       "what is refused is removed");
+    is_int(find(a, ENV_SECRET, "vault", "token"), 0, "one in both: %s", e.text);
+    ok(n_values > 3 && strcmp(values[3].value, "s3cret") == 0, "the directory's counts");
+    is_int(n_values, 4 + 3, "and nothing of it is the file's");
+    ok(chmod("s/vault/token", 0644) == 0, "one that others may read");
+    is_int(find(a, ENV_SECRET, "vault", "token"), -EPERM, "is refused");
+    from.others_exist = false;
+    spec.n_config = 0;
 }
 
 int main(void)
@@ -156,6 +192,7 @@ int main(void)
     test_links(a);
     test_refused(a);
     test_missing(a);
+    test_others_exist(a);
     ok(chdir("/") == 0, "out of it");
     is_int(io_remove_tree(AT_FDCWD, dir, NULL), 0, "removed");
     arena_free(a);

@@ -1,0 +1,98 @@
+#!/bin/sh
+# `explain --on kubernetes -o yaml`: what a run creates in a cluster. No cluster is needed.
+. "${0%/*}/lib.sh"
+cd "$WORK" || exit 1
+unset KUBECONFIG
+
+objects() # FILE [OPTION…]
+{
+    file=$1
+    shift
+    run_muster explain --on kubernetes -o yaml "$@" "$file"
+}
+lines() # ERE: those of the first pod that match, without what is before them
+{
+    awk '/^kind: Pod/ { n++ } n == 1' "$out" | grep -E "$1" | sed 's/^[- ]*//'
+}
+
+# --- config maps and secrets ---------------------------------------------------------------------
+
+cat >given.yaml <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+data: {rate: "0.1"}
+binaryData: {bin: /w==}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {token: sesame-open}
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: t}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          imagePullSecrets: [{name: pull}, {name: pull-of-cluster}]
+          volumes:
+          - {name: a, configMap: {name: conf}}
+          - {name: b, secret: {secretName: keys}}
+          - {name: c, projected: {sources: [{secret: {name: vault}}, {configMap: {name: conf}}, {secret: {name: of-cluster}}]}}
+          initContainers:
+          - {name: i, image: x, command: [env], envFrom: [{secretRef: {name: keys}}]}
+          containers:
+          - name: pytorch
+            image: x
+            command: [env]
+            env:
+            - {name: T, valueFrom: {secretKeyRef: {name: keys, key: token}}}
+            - {name: U, valueFrom: {secretKeyRef: {name: of-cluster, key: token}}}
+            - {name: V, valueFrom: {configMapKeyRef: {name: keys, key: not-a-secret}}}
+            envFrom: [{configMapRef: {name: conf}}]
+            volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /b}, {name: c, mountPath: /c}]
+          - {name: side, image: y, env: [{name: S, valueFrom: {configMapKeyRef: {name: conf, key: rate}}}]}
+YAML
+mkdir -m 700 s s/vault s/pull
+printf 'mellon-word' >s/vault/k
+printf '{}' >s/pull/.dockerconfigjson
+chmod 600 s/vault/k s/pull/.dockerconfigjson
+objects given.yaml --secrets s
+is "$rc" 0 "a job with config maps and secrets"
+is "$(grep -E '^kind: (ConfigMap|Secret)|^  name: muster-run-id-|^type:' "$out" | sed '/worker/d')" "kind: ConfigMap
+  name: muster-run-id-conf
+kind: Secret
+  name: muster-run-id-keys
+kind: Secret
+  name: muster-run-id-vault
+kind: Secret
+  name: muster-run-id-pull
+type: kubernetes.io/dockerconfigjson" "those of the file, and those of the directory that are referred to, become the run's own"
+is "$(grep -cE 'sesame|mellon|c2VzYW1l|bWVsbG9u' "$out")" 0 "values of secrets are not shown"
+is "$(grep -c '"\*\*\*"' "$out")" 3 "in their place is ***"
+is "$(sed -n '/name: muster-run-id-conf/,/^immutable/s/^  [rb][ai].*: //p' "$out" | tr '\n' ' ')" '"0.1" /w== ' "those of a config map are; what is not text is base64"
+is "$(lines 'name: (muster-run-id-(conf|keys|vault|pull)|pull|of-c)|secretName|name: keys')" "name: muster-run-id-pull
+name: pull-of-cluster
+name: muster-run-id-conf
+secretName: muster-run-id-keys
+name: muster-run-id-vault
+name: muster-run-id-conf
+name: of-cluster
+name: muster-run-id-keys
+name: muster-run-id-conf
+name: muster-run-id-keys
+name: of-cluster
+name: keys
+name: muster-run-id-conf" "every reference leads there, in all containers and volumes; others stay"
+chmod 644 s/vault/k
+objects given.yaml --secrets s
+like "$(cat "$err")" 's/vault/k is accessible by other users .*chmod 600' "a secret that others may read"
+sed 's/key: token/key: tokn/' given.yaml >key.yaml
+objects key.yaml
+like "$(cat "$err")" 'key.yaml:[0-9]+: T: the secret keys has no key tokn' "a key that the secret of the file does not have"
+unlike "$(cat "$err")" 'of-cluster' "what is not given is in the cluster"
+done_testing
