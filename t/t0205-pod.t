@@ -51,6 +51,58 @@ def test_environment():
         same(exit_code(pod.end() << 8), 0, "it ends when asked")
 
 
+def look(path):
+    """Its kind, permissions and content."""
+    st = os.lstat(path)
+    if stat.S_ISLNK(st.st_mode):
+        return "link", os.readlink(path)
+    if stat.S_ISDIR(st.st_mode):
+        return "dir", stat.S_IMODE(st.st_mode), sorted(os.listdir(path))
+    with open(path, "rb") as f:
+        return "file", stat.S_IMODE(st.st_mode), f.read()
+
+
+def test_files():
+    """A directory tree, as code comes into a pod."""
+    old = os.umask(0o077)
+    with Pod(SHIM) as pod:
+        os.umask(old)
+        pod.begin()
+        code, big = pod.run_dir + "/code", os.urandom(300000)
+        pod.file("code", b"", stat.S_IFDIR | 0o755)
+        pod.file("code/run..sh", b"#!/bin/sh\n", 0o755)
+        pod.file("code/empty", b"", stat.S_IFDIR | 0o555)
+        pod.file("code/a/b/big", big[:100000], 0o444)
+        pod.more(big[100000:200000])
+        pod.more(big[200000:])
+        pod.file("code/none", b"", 0o4600)
+        pod.file("code/link", b"../..", stat.S_IFLNK | 0o777)
+        pod.file("code/to-none", b"none", stat.S_IFLNK | 0o777)
+        same(pod.files_end(), (0, ""), "a tree is written")
+        same([look(code + "/" + name) for name in ("run..sh", "empty", "a", "none", "link")],
+             [("file", 0o755, b"#!/bin/sh\n"), ("dir", 0o755, []), ("dir", 0o755, ["b"]), ("file", 0o600, b""), ("link", "../..")],
+             "programs, directories, links and permissions, whatever the container's umask is; no set-user-id")
+        same(look(code + "/a/b/big") == ("file", 0o444, big), True, "a file in several pieces that cannot be written to afterwards")
+        pod.file("code/link/out", b"x")
+        pod.file("code/none/x", b"x")
+        pod.more(b"y")
+        pod.file("code/a", b"x")
+        same(pod.files_end(), (20, "code/link/out"), "a link is not followed: the first that failed is named")
+        same((os.path.exists(pod.dir + "/out"), look(code + "/none")), (False, ("file", 0o600, b"")), "and nothing is written elsewhere")
+        pod.file("code/to-none", b"own", 0o644)
+        pod.file("code/none", b"again", 0o600)
+        same(pod.files_end(), (0, ""), "what is there is replaced")
+        same((look(code + "/to-none"), look(code + "/none")), (("file", 0o644, b"own"), ("file", 0o600, b"again")), "a link itself, not what it leads to")
+        same(run(pod, 0, "pwd; ./run..sh", cwd=code), 0, "a process runs there")
+        same(pod.output("worker-0.log"), code + "\n", "in that directory")
+    if os.path.exists("/dev/full"):
+        with Pod(SHIM) as pod:
+            pod.begin()
+            os.symlink("/dev", pod.run_dir + "/dev")
+            pod.file("dev/full", b"x")
+            same(pod.files_end(), (20, "dev/full"), "nor one on the way")
+
+
 def test_lost_connection():
     with Pod(SHIM) as pod:
         pod.begin()
@@ -99,7 +151,7 @@ def test_deleted():
 
 
 def test_wrong_frames():
-    for name, frame in (("out", b"../x"), ("root", b"/x"), ("none", b"")):
+    for name, frame in (("out", b"../x"), ("root", b"/x"), ("none", b""), ("in between", b"a/../../x"), ("up", b"a/.."), ("here", b"a/./x"), ("twice", b"a//x"), ("dir", b"a/")):
         with Pod(SHIM) as pod:
             pod.begin()
             pod.file(frame.decode(), b"x")
@@ -186,6 +238,6 @@ def test_launches():
         same([worker.find("rank-exited", launch=i)["status"] >> 8 for i in (1, 2)], [3, 4], "with the ends of their ranks")
 
 
-for test in (test_size, test_launches, test_peers, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+for test in (test_size, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

@@ -17,9 +17,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "shim/peer.h"
 #include "shim/roles.h"
-#include "shim/stand_in.h"
 
 #define SCRATCH "scratch" /* packet_connect_run() looks there, too */
 enum {
@@ -87,67 +85,6 @@ void pod_show(struct shim *s, const char *data, size_t n)
 {
     if (s->pod)
         (void)!write(s->pod->stdout_fd, data, n); /* non-blocking: the logs have all of it */
-}
-
-/* RUN_DIR/hosts is added to what the kubelet has put into /etc/hosts. Where that cannot be written,
- * names resolve by DNS. */
-static void add_hosts(const char *text, size_t n)
-{
-    static struct strbuf first = STRBUF_INIT;
-
-    if (first.len == 0)
-        (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &first, NULL);
-    auto_close int fd = open("/etc/hosts", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, 0) < 0)
-        return;
-    (void)io_write_all(fd, first.buf, first.len);
-    (void)io_write_all(fd, text, n);
-}
-
-/* A stand-in for an mpirun that the image does not have would look like one to a script. */
-static bool is_needless(const char *path)
-{
-    const char *name = strrchr(path, '/');
-    char file[PATH_MAX];
-
-    if (!name || strncmp(path, SCRATCH "/bin/", strlen(SCRATCH "/bin/")) != 0)
-        return false;
-    name++;
-    return (strncmp(name, "mpi", 3) == 0 || strcmp(name, "orterun") == 0) &&
-           !find_next(name, file, sizeof(file));
-}
-
-int pod_file(struct shim *s, struct wire_reader *r)
-{
-    mode_t mode = wire_get_u32(r);
-    const char *path = wire_get_str(r);
-    size_t n;
-    const char *data = wire_get_bytes(r, &n);
-    struct err e;
-
-    if (!s->pod || !wire_done(r) || !*path || *path == '/' || strstr(path, ".."))
-        return -EPROTO;
-    if (S_ISLNK(mode) && is_needless(path))
-        return 0;
-    auto_free char *file = xasprintf("%s/%s", s->run_dir, path);
-    auto_free char *dir = xstrndup(file, (size_t)(strrchr(file, '/') - file));
-    (void)io_mkdir_p(dir, 0755, &e);
-    (void)unlink(file);
-    if (S_ISLNK(mode)) {
-        auto_free char *target = xstrndup(data, n);
-        if (symlink(target, file) < 0)
-            shim_note(s, "cannot create %s: %s", file, strerror(errno));
-        return 0;
-    }
-    auto_close int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    int result = fd < 0 ? -errno : io_write_all(fd, data, n);
-    if (result < 0)
-        shim_note(s, "cannot write %s: %s", file, strerror(-result));
-    if (result == 0 && strcmp(path, SCRATCH "/key") == 0)
-        peer_listen(s);
-    if (result == 0 && strcmp(path, "hosts") == 0)
-        add_hosts(data, n);
-    return 0;
 }
 
 /* --- its end ---------------------------------------------------------------------------------- */
@@ -228,7 +165,7 @@ failed:
 int pod_main(int argc, char **argv)
 {
     static struct shim s = {.level = LEVEL_NONE, .link.fd = -1};
-    static struct pod pod;
+    static struct pod pod = {.file_fd = -1};
     static char home[PATH_MAX];
 
     if (argc != 2 || argv[1][0] != '/') {

@@ -25,6 +25,10 @@ struct pod {
     bool ending;  /* SIGTERM was sent to everything */
     struct feed feed;
     struct elsewhere *elsewhere; /* mpiruns with ranks in other pods; elsewhere.c */
+    int file_fd;                 /* of the last WIRE_FILE, which MORE adds to; -1: none */
+    char *file_path;
+    int file_error;  /* -errno of the first file that could not be written; 0: none */
+    char *file_what; /* its path */
 };
 
 /* Makes the directories and listens for muster. 0 or -errno; says on stderr what is wrong. */
@@ -43,6 +47,9 @@ void pod_show(struct shim *s, const char *data, size_t n);
 void pod_terminate(struct shim *s);
 void pod_look(struct shim *s);
 
-int pod_file(struct shim *s, struct wire_reader *r); /* WIRE_FILE */
+/* pod_files.c */
+int pod_file(struct shim *s, struct wire_reader *r);      /* WIRE_FILE */
+int pod_more(struct shim *s, struct wire_reader *r);      /* WIRE_MORE */
+int pod_files_end(struct shim *s, struct wire_reader *r); /* WIRE_FILES_END */
 
 #endif

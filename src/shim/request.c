@@ -263,9 +263,12 @@ static int handle_end(struct shim *s, struct wire_reader *r)
 int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
 {
     static int (*const handlers[])(struct shim *, struct wire_reader *) = {
-        [WIRE_SETUP] = handle_setup,   [WIRE_SPAWN] = process_spawn, [WIRE_SIGNAL] = handle_signal,
-        [WIRE_STOP] = handle_stop,     [WIRE_HOLD] = handle_hold,    [WIRE_END] = handle_end,
-        [WIRE_ATTACH] = master_attach, [WIRE_FILE] = pod_file,       [WIRE_FOLLOW] = feed_follow,
+        [WIRE_SETUP] = handle_setup,      [WIRE_SPAWN] = process_spawn,
+        [WIRE_SIGNAL] = handle_signal,    [WIRE_STOP] = handle_stop,
+        [WIRE_HOLD] = handle_hold,        [WIRE_END] = handle_end,
+        [WIRE_ATTACH] = master_attach,    [WIRE_FILE] = pod_file,
+        [WIRE_FOLLOW] = feed_follow,      [WIRE_MORE] = pod_more,
+        [WIRE_FILES_END] = pod_files_end,
     };
 
     if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])

@@ -67,12 +67,15 @@ enum wire_type {
     WIRE_ATTACH, /* u32 version: the first and only frame of whoever connects to
                        WIRE_MASTER_SOCKET. Answered by READY and all reports that are still true, in
                        their order, or by REFUSED; the connection is then the shim's stream. */
-    WIRE_FILE,   /* in a pod: u32 mode (S_IFLNK: a symbolic link), str path below the run
-                       directory, bytes: its content, or where the link points to. An existing file
-                       is replaced; directories on the way are made. A link in scratch/bin that
-                       stands in for an mpirun is made only if PATH has that mpirun. */
+    WIRE_FILE,   /* in a pod: u32 mode (S_IFLNK: a symbolic link, S_IFDIR: a directory), str path
+                       below the run directory, bytes: its content, or where the link points to. An
+                       existing file is replaced; directories on the way are made, links on the way
+                       are not followed. A link in scratch/bin that stands in for an mpirun is made
+                       only if PATH has that mpirun. */
     WIRE_FOLLOW, /* in a pod: u32 n, then per log str name, i64 offset: from now on what logs hold
                        is sent as OUTPUT, from these offsets; others from their beginning */
+    WIRE_MORE,   /* in a pod: bytes, appended to the file of the last FILE */
+    WIRE_FILES_END, /* in a pod: no body. Answered by FILES. */
 
     /* shim -> muster */
     WIRE_READY =
@@ -110,6 +113,8 @@ enum wire_type {
                           its mpirun could not be found */
     WIRE_OUTPUT, /* str log ("": RUN_DIR/marks), i64 offset, bytes: what it holds from there on.
                           Sent before the EXITED or RANK_EXITED of whoever wrote it. */
+    WIRE_FILES,  /* i32 0 or -errno, str path: the first file since the last FILES_END that could
+                          not be written */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
     WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1), str origin of the

@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 import time
 
-SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW = range(1, 10)
+SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW, MORE, FILES_END = range(1, 12)
 READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED, HEARD, UNLOGGED = range(64, 76)
-LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT = 76, 77, 78
+LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES = 76, 77, 78, 79
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
@@ -38,6 +38,7 @@ BODIES = {
     OPENED: ("opened", "replica:u at:q"),
     LAUNCH_BLAMED: ("launch-blamed", "launch:u origin:s id:s why:u replica:u known:u status:u at:q"),
     OUTPUT: ("output", "log:s offset:q data:b"),
+    FILES: ("files", "error:i what:s"),
     LAUNCH_OVER: ("launch-over", "launch:u origin:s id:s at:q"),
     UNLOGGED: ("unlogged", "log:s error:i err:u missing:q data:b"),
 }
@@ -286,6 +287,15 @@ class Pod(Shim):
 
     def file(self, path, data, mode=0o644):
         self.send(FILE, u32(mode) + text(path) + u32(len(data)) + data)
+
+    def more(self, data):
+        self.send(MORE, u32(len(data)) + data)
+
+    def files_end(self):
+        """The errno of the first file that could not be written, and its path."""
+        self.send(FILES_END)
+        f = self.until("files")
+        return -f["error"], f["what"]
 
     def disconnect(self):
         self.sock.close()
