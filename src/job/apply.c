@@ -98,6 +98,8 @@ static void apply_proc_end(struct job *job, const struct event *e)
     p->end.at = e->at;
     p->stop_asked = job->stop != STOP_NONE;
     job_activity(job, e->at);
+    if (e->end.fate)
+        sight_keep_why(job, job->plan->processes[e->process].replica, e->text);
     if (e->again) {
         p->restart_at = e->begin_at;
         p->restarts_counted += e->counted;
@@ -206,6 +208,8 @@ static void apply_rank_exited(struct job *job, const struct event *e)
     r->end.at = e->at;
     r->stop_asked = job->stop != STOP_NONE;
     l->ended++;
+    if (e->end.fate)
+        sight_keep_why(job, r->replica, e->text);
     if (e->at > l->last_end)
         l->last_end = e->at;
     job_activity(job, e->at);
@@ -261,7 +265,10 @@ static void apply_stop(struct job *job, const struct event *e)
     if (job->stop == STOP_NONE) {
         job->stop = e->stop;
         job->stop_replica = e->stop_replica;
+        job->stop_fate = e->end.fate;
         job->stop_at = e->at;
+        if (e->stop == STOP_NOT_READY)
+            sight_keep_why(job, (uint32_t)e->stop_replica, e->text);
         end_backoffs(job);
     }
     job->phase = JOB_STOPPING;

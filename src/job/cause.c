@@ -16,9 +16,14 @@ bool ending_ok(const struct ending *e)
     return e->known && e->code == 0 && e->exec_errno == 0;
 }
 
+bool ending_is_refused(const struct ending *e)
+{
+    return e->fate == CAUSE_IMAGE || e->fate == CAUSE_UNSCHEDULABLE;
+}
+
 bool ending_is_ours(const struct ending *e)
 {
-    return e->exec_errno && strcmp(e->exec_what, "exec") != 0;
+    return ending_is_refused(e) || (e->exec_errno && strcmp(e->exec_what, "exec") != 0);
 }
 
 int ending_exit_code(const struct ending *e)
@@ -48,6 +53,8 @@ int ending_exit_code(const struct ending *e)
 
 static enum cause_kind ending_kind(const struct ending *e)
 {
+    if (e->fate)
+        return e->fate;
     if (e->exec_errno)
         return CAUSE_EXEC;
     if (e->oom)
@@ -183,18 +190,29 @@ static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
     return c;
 }
 
-static struct cause of_daemon(const struct blame *b)
+/* How a replica was taken away, or NULL. */
+static const struct ending *taken_away(const struct job *job, uint32_t replica)
 {
-    int code = ending_exit_code(&b->end);
+    const struct ending *e = &job->procs[job->plan->replicas[replica].first_process].end;
+
+    return e->fate ? e : NULL;
+}
+
+/* A daemon whose replica was taken away ended with it, whatever signal it got. */
+static struct cause of_daemon(const struct job *job, const struct blame *b)
+{
+    const struct ending *taken = taken_away(job, b->replica);
+    const struct ending *end = taken ? taken : &b->end;
+    int code = ending_exit_code(end);
 
     return (struct cause){
-        .kind = ending_kind(&b->end),
+        .kind = ending_kind(end),
         .replica = (int32_t)b->replica,
         .rank = -1,
         .process = -1,
         .launch = -1, /* no rank's */
-        .blame = b->kind,
-        .end = b->end,
+        .blame = taken ? BLAME_NONE : b->kind,
+        .end = *end,
         .exit_code = code ? code : 1,
     };
 }
@@ -228,7 +246,7 @@ static bool blame_cause(const struct job *job, struct cause *ret)
     if ((b.kind == BLAME_ABORT || b.kind == BLAME_EARLY) && (unfinished || !launcher_ok(job)))
         *ret = of_blamed_rank(job, &b);
     else if ((b.kind == BLAME_DAEMON || b.kind == BLAME_AGENT) && (unfinished || !launcher_ok(job)))
-        *ret = of_daemon(&b); /* of its ranks perhaps nothing was ever heard */
+        *ret = of_daemon(job, &b); /* of its ranks perhaps nothing was ever heard */
     else if ((unfinished || *launcher->end.left) && !launcher->stop_asked)
         *ret = of_launcher(job, &b);
     else
@@ -276,8 +294,9 @@ struct cause job_cause(const struct job *job)
     case STOP_DEADLINE:
         return job_level(CAUSE_DEADLINE, job->stop_at, 124);
     case STOP_NOT_READY:
-        c = job_level(CAUSE_NOT_READY, job->stop_at, 125);
+        c = job_level(job->stop_fate ? job->stop_fate : CAUSE_NOT_READY, job->stop_at, 125);
         c.replica = job->stop_replica;
+        c.end.fate = job->stop_fate;
         /* an init container that was ended because of it */
         memcpy(c.end.init,
                job->procs[job->plan->replicas[job->stop_replica].first_process].end.init,

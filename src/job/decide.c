@@ -168,6 +168,47 @@ static ns_t init_deadline(const struct job *job)
                : job->begin_at + job->rules.start_timeout_ms * NS_PER_MS;
 }
 
+static bool due(ns_t deadline, ns_t now)
+{
+    return deadline != 0 && now >= deadline;
+}
+
+/* Also of what no gate waits for: a replica that is restarted, a launcher, a job of one replica. */
+static ns_t waiting_deadline(const struct job *job)
+{
+    int32_t replica;
+
+    return job->admitted && !job->debugging ? sight_patience(job, &replica) : 0;
+}
+
+/* Who is late. Of those that did not come, one that said why. */
+static int32_t late_replica(const struct job *job, const struct live *live, ns_t now)
+{
+    int32_t waits, with_fate = -1, with_reason = -1;
+
+    if (due(init_deadline(job), now))
+        return preparing(job);
+    if (!due(gate_deadline(job, live), now))
+        return sight_patience(job, &waits) ? waits : -1;
+    for (uint32_t i = 0; job->waiting && i < job->plan->n_replicas; i++) {
+        const struct wait_reason *w = job_waiting(job, i);
+
+        if (w && w->fate && with_fate < 0)
+            with_fate = (int32_t)i;
+        if (w && with_reason < 0)
+            with_reason = (int32_t)i;
+    }
+    return with_fate >= 0 ? with_fate : with_reason >= 0 ? with_reason : live->not_up;
+}
+
+static void add_late(const struct job *job, const struct live *live, ns_t now, struct event *stop)
+{
+    stop->stop_replica = late_replica(job, live, now);
+    const struct wait_reason *w = job_waiting(job, (uint32_t)stop->stop_replica);
+    stop->end.fate = w ? w->fate : CAUSE_NONE;
+    stop->text = w ? w->what : NULL;
+}
+
 static ns_t stop_deadline(const struct job *job)
 {
     return job->stop_at + job_longest_grace_ms(job) * NS_PER_MS;
@@ -183,11 +224,6 @@ ns_t job_deadline(const struct job *job)
     int64_t s = job->plan->spec->deadline_s;
 
     return s > 0 && job->deadline_from ? job->deadline_from + s * NS_PER_S : 0;
-}
-
-static bool due(ns_t deadline, ns_t now)
-{
-    return deadline != 0 && now >= deadline;
 }
 
 /* A job has succeeded by the end of some replicas. Those that end by themselves (workers of a
@@ -219,7 +255,8 @@ static enum stop_reason other_reason(const struct job *job, const struct live *l
         return STOP_PAUSE;
     if (job->debug_over)
         return STOP_DEBUG;
-    if (due(gate_deadline(job, live), now) || due(init_deadline(job), now))
+    if (due(gate_deadline(job, live), now) || due(init_deadline(job), now) ||
+        due(waiting_deadline(job), now))
         return STOP_NOT_READY;
     if (due(stall_deadline(job), now))
         return STOP_STALLED;
@@ -350,7 +387,7 @@ void job_decide(const struct job *job, ns_t now, struct events *out)
             .stop_replica = -1,
         };
         if (stop.stop == STOP_NOT_READY)
-            stop.stop_replica = due(init_deadline(job), now) ? preparing(job) : live.not_up;
+            add_late(job, &live, now, &stop);
         if (stop.stop != STOP_NONE) {
             events_add(out, &stop);
         } else if (t.outcome == OUTCOME_NONE) { /* else nothing begins any more */
@@ -393,6 +430,7 @@ ns_t job_wake(const struct job *job)
     struct trigger t = job_trigger(job);
     ns_t at = earlier(gate_deadline(job, &live), stall_deadline(job));
     at = earlier(at, init_deadline(job));
+    at = earlier(at, waiting_deadline(job));
     at = earlier(at, job_deadline(job));
     at = earlier(at, linger_deadline(job, &t));
     if (!job->begun && job->admitted)

@@ -27,6 +27,7 @@ struct member {
     ns_t started;
     const struct ending *end;
     bool stop_asked;
+    bool put_off; /* it had ended before the stop, and was to be started again */
 };
 
 static uint32_t count_members(const struct job *job)
@@ -55,8 +56,8 @@ static struct member member_at(const struct job *job, uint32_t i)
     if (job->cause.launch >= 0) {
         const struct rank *r = &job->launches[job->cause.launch].ranks[i];
 
-        return (struct member){true,       (int32_t)i, r->replica,   r->state,
-                               r->started, &r->end,    r->stop_asked};
+        return (struct member){true,       (int32_t)i, r->replica,    r->state,
+                               r->started, &r->end,    r->stop_asked, false};
     }
     const struct process *p = &job->plan->processes[i];
     const struct proc *proc = &job->procs[i];
@@ -66,7 +67,8 @@ static struct member member_at(const struct job *job, uint32_t i)
                            proc->state,
                            proc->started,
                            &proc->end,
-                           proc->stop_asked};
+                           proc->stop_asked,
+                           proc->restart_at && proc->restart_at >= proc->end.at};
 }
 
 /* A launcher that left its ranks behind and a rank that left before MPI_Finalize are causes that
@@ -86,7 +88,7 @@ static bool left_early(const struct job *job, uint32_t i, const struct member *m
 static bool was_leaving(const struct job *job, uint32_t i, const struct member *m)
 {
     return !is_cause(job, i) && m->is_of_world && m->state == PROC_ENDED && m->stop_asked &&
-           ending_ok(m->end) && m->end->at < job->stop_at + LEAVING_NS;
+           !m->put_off && ending_ok(m->end) && m->end->at < job->stop_at + LEAVING_NS;
 }
 
 static bool was_running(const struct member *m, ns_t at)

@@ -45,7 +45,7 @@ static const struct exit_spec table[] = {
      "JobGangAllocationTimeout"},
     {252, 252, FAILURE_PERMANENT, PLATFORM, "FrameworkBarrierPermanentFailed"},
     {253, 253, FAILURE_TRANSIENT, PLATFORM, "ContainerPortConflict"},
-    {254, 254, FAILURE_PERMANENT, USER, "ContainerImageNotExists"},
+    {PAI_NO_IMAGE, PAI_NO_IMAGE, FAILURE_PERMANENT, USER, "ContainerImageNotExists"},
     {255, 255, FAILURE_UNKNOWN, UNKNOWN, "PAIRuntimeUnknownFailed"},
 };
 
@@ -61,7 +61,7 @@ const struct exit_spec *exit_spec(int code)
 
 enum failure_class failure_class(const struct ending *e)
 {
-    if (e->oom || e->exec_errno)
+    if (e->oom || e->exec_errno || ending_is_refused(e))
         return FAILURE_PERMANENT;
     return exit_spec(e->known ? ending_exit_code(e) : PAI_NODE_LOST)->class;
 }

@@ -16,6 +16,7 @@ enum { /* of the controller */
        PAI_DEADLINE = -1004,
        PAI_OUT_OF_MEMORY = -1200,
        PAI_GANG_TIMEOUT = 251,
+       PAI_NO_IMAGE = 254,
 };
 
 struct exit_spec {

@@ -65,7 +65,8 @@ enum cause_kind {
     CAUSE_SECRET,
     CAUSE_IMAGE,
     CAUSE_UNSCHEDULABLE,
-    CAUSE_LAST = CAUSE_UNSCHEDULABLE
+    CAUSE_EVICTED, /* by the platform, after it was started */
+    CAUSE_LAST = CAUSE_EVICTED
 };
 const char *cause_kind_name(enum cause_kind k); /* "exit", "not-ready", … as CONTRACTS §4 */
 
@@ -75,9 +76,12 @@ const char *cause_kind_name(enum cause_kind k); /* "exit", "not-ready", … as C
 /* How a process or a rank ended. */
 struct ending {
     ns_t at;
-    bool known;         /* false: gone with unknown exit status */
-    int code;           /* exit code, or -1 if a signal ended it */
-    int signal;         /* or 0 */
+    bool known; /* false: gone with unknown exit status */
+    int code;   /* exit code, or -1 if a signal ended it */
+    int signal; /* or 0 */
+    /* What the platform did to it: IMAGE and UNSCHEDULABLE (never started), EVICTED, GONE (removed).
+     * Nothing else is known then: how its processes ended follows from that. NONE: nothing. */
+    enum cause_kind fate;
     int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
     char exec_what[64]; /* the step that failed: "exec", "chdir /x" */
     char init[64];      /* the init command that ended; "" = the process itself */
@@ -153,10 +157,12 @@ struct launch {         /* one mpirun, derived from its ranks */
 
 /* Why something has not started: "needs 4 GPUs, 2 free; ahead: 3 jobs". */
 struct wait_reason {
-    char *what;     /* heap; NULL: not waiting. Without numbers, the whole reason */
-    int64_t needs;  /* the amount needed; 0: no numbers */
-    int64_t free;   /* the amount free; -1: unknown */
-    uint32_t ahead; /* number of jobs ahead */
+    char *what;           /* heap; NULL: not waiting. Without numbers, the whole reason */
+    int64_t needs;        /* the amount needed; 0: no numbers */
+    int64_t free;         /* the amount free; -1: unknown */
+    uint32_t ahead;       /* number of jobs ahead */
+    enum cause_kind fate; /* what the start timeout makes of it; NONE: not ready */
+    ns_t since;           /* it waits, for whatever */
 };
 #define WAITING_JOB UINT32_MAX /* instead of a replica: the job as a whole */
 
@@ -236,6 +242,7 @@ enum failure_class {
     bool *role_killed;           /* plan->spec->n_roles: its grace period has passed */            \
     struct wait_reason *waiting; /* per replica, then the job; NULL: nothing has waited */         \
     struct sight *sight;         /* per replica */                                                 \
+    char **why; /* per replica: the platform's words for its fate, heap; NULL: no replica has */   \
                                                                                                    \
     struct launch *launches; /* in order of appearance */                                          \
     uint32_t n_launches;                                                                           \
@@ -243,7 +250,8 @@ enum failure_class {
                                                                                                    \
     int32_t first_failed; /* the process that failed first, tolerated or not; -1 = none */         \
     enum stop_reason stop;                                                                         \
-    int32_t stop_replica; /* STOP_NOT_READY: who */                                                \
+    int32_t stop_replica;      /* STOP_NOT_READY: who */                                           \
+    enum cause_kind stop_fate; /* STOP_NOT_READY: the fate of what it waited for */                \
     char *hung;    /* heap; which rank waits for which, then a table; NULL: no hang detected */    \
     char *refused; /* heap; why it was not started; NULL = it was started */                       \
     enum cause_kind refused_kind;                                                                  \
@@ -315,7 +323,8 @@ enum obs_kind {
     OBS_GONE,         /* a replica disappeared; exit statuses of its processes are unknown */
     OBS_WAITING,      /* what a replica or the job (WAITING_JOB) waits for; no text: no longer */
     OBS_UNKNOWN,      /* a replica is out of sight: its state is unknown */
-    OBS_ADMITTED      /* the job may start */
+    OBS_ADMITTED,     /* the job may start */
+    OBS_REFUSED       /* the platform will not run a replica; end.fate and text give the reason */
 };
 
 struct observation {
@@ -332,9 +341,9 @@ struct observation {
     int signal;        /* CANCEL */
     bool asked;        /* CANCEL: by `muster cancel`, not by a signal */
     bool silent;       /* LOST: alive but not responding */
-    const char *text;  /* HUNG, WAITING */
+    const char *text;  /* HUNG, WAITING; with end.fate: the platform's words */
     enum blame_kind blame;
-    int64_t needs, free; /* WAITING, as in struct wait_reason */
+    int64_t needs, free; /* WAITING, as in struct wait_reason; its fate is end.fate */
     uint32_t ahead;
 };
 
@@ -383,10 +392,11 @@ struct event {
     const char *log;
     struct ending end;
     int signal;
-    bool asked;       /* CANCEL */
-    bool silent;      /* LOST */
-    const char *text; /* HUNG, WAITING; CREATED from a journal: mark of its record, or NULL */
-    enum stop_reason stop;
+    bool asked;            /* CANCEL */
+    bool silent;           /* LOST */
+    const char *text;      /* HUNG, WAITING; with end.fate: the platform's words; CREATED from a
+                         journal: mark of its record, or NULL */
+    enum stop_reason stop; /* STOP_NOT_READY: with end.fate */
     int32_t stop_replica;
     uint32_t attempt; /* ATTEMPT: the number of the new one */
     ns_t begin_at;    /* ATTEMPT: earliest start; a restarted process: time of the restart */
@@ -499,9 +509,15 @@ const struct wait_reason *job_first_waiting(const struct job *job);
 struct strbuf;
 void waiting_text(const struct wait_reason *w, struct strbuf *out); /* "needs 4 GPUs, 2 free" */
 
-bool ending_ok(const struct ending *e); /* exit code 0 */
+/* The platform's words for the fate of a replica, or NULL. */
+const char *job_why(const struct job *job, uint32_t replica);
+/* How many replicas of a role wait for the same as this one, itself included; 0: it does not. */
+uint32_t job_waiting_alike(const struct job *job, uint32_t replica);
+
+bool ending_ok(const struct ending *e);         /* exit code 0 */
+bool ending_is_refused(const struct ending *e); /* the platform never started it */
 bool ending_is_ours(
-    const struct ending *e); /* Muster failed to prepare it; not a failure of the command */
+    const struct ending *e); /* it was never reached: Muster or the platform could not prepare it */
 int ending_exit_code(const struct ending *e); /* as in a shell; 127/126 for exec */
 
 /* What ended or will end the job, by the completion counts of its roles (completion.c). */

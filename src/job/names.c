@@ -32,6 +32,7 @@ const char *cause_kind_name(enum cause_kind k)
         [CAUSE_SECRET] = "secret",
         [CAUSE_IMAGE] = "image",
         [CAUSE_UNSCHEDULABLE] = "unschedulable",
+        [CAUSE_EVICTED] = "evicted",
     };
     return names[k];
 }

@@ -107,6 +107,15 @@ bool job_resumable(const struct job *job)
            (job->debugging && !job->debug_over && job->begun && job->stop == STOP_NONE);
 }
 
+/* What was done to its replica is why it ended; the signal or status of its end is how that was
+ * done. */
+static void forget_how(struct ending *e)
+{
+    e->known = e->oom = false;
+    e->code = -1;
+    e->signal = e->exec_errno = 0;
+}
+
 /* What its role's rule makes of the end is decided now and kept with it. */
 static void add_restart(const struct job *job, struct event *ev)
 {
@@ -117,13 +126,15 @@ static void add_restart(const struct job *job, struct event *ev)
     ev->begin_at = again.again ? ev->at + again.delay_ms * NS_PER_MS : 0;
 }
 
-/* Everything of it that lived has ended, nobody knows how. */
-static void observe_gone(const struct job *job, const struct observation *o, struct events *out)
+/* Everything of it that lived has ended, nobody knows how; or it never comes. */
+static void observe_replica(const struct job *job, const struct observation *o, enum obs_kind kind,
+                            struct events *out)
 {
-    struct observation end = {.kind = OBS_EXITED, .at = o->at, .end = ENDING_UNKNOWN};
+    struct observation end = {.kind = kind, .at = o->at, .text = o->text, .end = ENDING_UNKNOWN};
     const struct replica *r =
         o->replica < job->plan->n_replicas ? &job->plan->replicas[o->replica] : NULL;
 
+    end.end.fate = o->end.fate;
     for (uint32_t i = 0; r && i < r->n_processes; i++) {
         end.process = r->first_process + i;
         job_observe(job, &end, out);
@@ -156,7 +167,11 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         return; /* of an attempt that is over */
     switch (o->kind) {
     case OBS_GONE:
-        observe_gone(job, o, out);
+        observe_replica(job, o, OBS_EXITED, out);
+        return;
+    case OBS_REFUSED:
+        if (ending_is_refused(&o->end))
+            observe_replica(job, o, OBS_SPAWN_FAILED, out);
         return;
     case OBS_WAITING:
         fresh = sight_waiting_is_new(job, o);
@@ -228,6 +243,8 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         .free = o->free,
         .ahead = o->ahead,
     };
+    if (ev.end.fate && o->kind != OBS_WAITING)
+        forget_how(&ev.end);
     if (o->kind == OBS_EXITED || o->kind == OBS_SPAWN_FAILED)
         add_restart(job, &ev);
     events_add(out, &ev);

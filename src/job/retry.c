@@ -48,8 +48,15 @@ static int64_t conflict_delay_ms(const struct tries *t)
     return CONFLICT_MIN_S * INT64_C(1000) + (int64_t)(mix(t->random + t->total) % range);
 }
 
+/* The platform took it away: that is no failure of the job, whoever counts. Somebody who deletes
+ * a replica may have meant it: that counts. */
+static bool is_platforms(const struct ending *e)
+{
+    return e && e->fate == CAUSE_EVICTED;
+}
+
 static struct retry by_policy(struct retry_policy policy, const struct tries *t, bool failed,
-                              enum failure_class class)
+                              bool platforms, enum failure_class class)
 {
     struct retry none = {0}, counted = {.again = true, .counted = true};
     bool free = class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT;
@@ -61,6 +68,8 @@ static struct retry by_policy(struct retry_policy policy, const struct tries *t,
             return (struct retry){.again = true,
                                   .delay_ms = class == FAILURE_CONFLICT ? conflict_delay_ms(t) : 0};
     }
+    if (failed && platforms && policy.max != 0 && t->free_run < FREE_RETRIES)
+        return (struct retry){.again = true};
     if (policy.max == -2)
         return counted;
     if (failed && (policy.max == -1 || (policy.max > 0 && t->counted < (uint32_t)policy.max)))
@@ -94,7 +103,8 @@ const struct ending *job_judged_by(const struct job *job)
 static bool is_final(enum cause_kind kind)
 {
     return kind == CAUSE_CANCELLED || kind == CAUSE_LOST || kind == CAUSE_DEADLINE ||
-           kind == CAUSE_HANG || kind == CAUSE_NOT_READY;
+           kind == CAUSE_HANG || kind == CAUSE_NOT_READY || kind == CAUSE_IMAGE ||
+           kind == CAUSE_UNSCHEDULABLE;
 }
 
 /* The first ones at once, as on a cluster. A job that is tried again and again has to leave its
@@ -125,7 +135,7 @@ struct retry job_retry(const struct job *job)
     const struct ending *judge = failed ? job_judged_by(job) : NULL;
     if (failed && c.end.exec_errno) /* it would fail the same way again */
         return none;
-    r = by_policy(job->plan->spec->retry, &t, failed,
+    r = by_policy(job->plan->spec->retry, &t, failed, is_platforms(judge),
                   judge ? failure_class(judge) : FAILURE_UNKNOWN);
     if (r.again && r.delay_ms == 0)
         r.delay_ms = retry_delay_ms(job->retries);
@@ -191,10 +201,18 @@ static bool restarts_left(const struct job *job, const struct role *role, const 
     return p->restarts_counted < (each < 0 ? LIMIT_RESTARTS : (uint32_t)each);
 }
 
+/* Does the file allow restarts at all? */
+static bool may_restart(const struct job *job, const struct role *role)
+{
+    const struct job_spec *spec = job->plan->spec;
+
+    return spec->has_restart_budget ? spec->restart_budget > 0 : role->restart_limit != 0;
+}
+
 /* What Muster could not prepare, or what cannot be executed, would fail the same way again. */
 static bool is_hopeless(const struct ending *e)
 {
-    return e->exec_errno != 0;
+    return e->exec_errno != 0 || ending_is_refused(e);
 }
 
 struct retry job_restart(const struct job *job, uint32_t process, const struct ending *end)
@@ -212,11 +230,12 @@ struct retry job_restart(const struct job *job, uint32_t process, const struct e
         return none;
     if (r->role->restart == RESTART_BY_CLASS)
         return by_policy((struct retry_policy){.by_class = true, .max = r->role->restart_limit}, &t,
-                         !ending_ok(end), failure_class(end));
-    if (!restart_wanted(job, r, end) || !restarts_left(job, r->role, p))
+                         !ending_ok(end), is_platforms(end), failure_class(end));
+    bool free = is_platforms(end) && p->restarts_free < FREE_RETRIES && may_restart(job, r->role);
+    if (!restart_wanted(job, r, end) || (!free && !restarts_left(job, r->role, p)))
         return none;
     return (struct retry){
-        .again = true, .counted = true, .delay_ms = restart_delay_ms(p->restarts)};
+        .again = true, .counted = !free, .delay_ms = restart_delay_ms(p->restarts)};
 }
 
 bool job_restarts_spent(const struct job *job, uint32_t process)

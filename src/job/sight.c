@@ -11,6 +11,9 @@ void sight_release(struct job *job)
 {
     for (uint32_t i = 0; job->waiting && i <= job->plan->n_replicas; i++)
         free(job->waiting[i].what);
+    for (uint32_t i = 0; job->why && i < job->plan->n_replicas; i++)
+        free(job->why[i]);
+    free(job->why);
     free(job->waiting);
     free(job->sight);
 }
@@ -82,7 +85,7 @@ bool sight_waiting_is_new(const struct job *job, const struct observation *o)
     if (!may_wait(job, o->replica) || o->needs < 0 || o->free < -1)
         return false;
     return !w || strcmp(w->what, o->text) != 0 || w->needs != o->needs || w->free != o->free ||
-           w->ahead != o->ahead;
+           w->ahead != o->ahead || w->fate != o->end.fate;
 }
 
 /* A word of an earlier loss may come late. */
@@ -140,12 +143,29 @@ static void forget_waiting(struct job *job, uint32_t replica)
 
 void sight_apply_waiting(struct job *job, const struct event *e)
 {
+    const struct wait_reason *before = job_waiting(job, e->replica);
+    ns_t since = before ? before->since : e->at;
+
     if (!job->waiting)
         job->waiting = xcalloc(job->plan->n_replicas + 1, sizeof(*job->waiting));
     forget_waiting(job, e->replica);
     if (e->text && *e->text)
-        *waiting_at(job, e->replica) = (struct wait_reason){
-            .what = xstrdup(e->text), .needs = e->needs, .free = e->free, .ahead = e->ahead};
+        *waiting_at(job, e->replica) = (struct wait_reason){.what = xstrdup(e->text),
+                                                            .needs = e->needs,
+                                                            .free = e->free,
+                                                            .ahead = e->ahead,
+                                                            .fate = e->end.fate,
+                                                            .since = since};
+}
+
+void sight_keep_why(struct job *job, uint32_t replica, const char *text)
+{
+    if (!text || !*text)
+        return;
+    if (!job->why)
+        job->why = xcalloc(job->plan->n_replicas, sizeof(*job->why));
+    free(job->why[replica]);
+    job->why[replica] = xstrdup(text);
 }
 
 void sight_apply(struct job *job, const struct event *e)
@@ -188,6 +208,48 @@ const struct wait_reason *job_waiting(const struct job *job, uint32_t replica)
     const struct wait_reason *w = known ? waiting_at(job, replica) : NULL;
 
     return w && w->what ? w : NULL;
+}
+
+const char *job_why(const struct job *job, uint32_t replica)
+{
+    return job->why && replica < job->plan->n_replicas ? job->why[replica] : NULL;
+}
+
+/* Every reason has its own beginning, but one that replaces another goes on from there. */
+ns_t sight_patience(const struct job *job, int32_t *ret_replica)
+{
+    ns_t first = 0;
+
+    *ret_replica = -1;
+    for (uint32_t i = 0; job->waiting && i < job->plan->n_replicas; i++) {
+        const struct wait_reason *w = job_waiting(job, i);
+        ns_t since = w && w->since > job->begin_at ? w->since : job->begin_at;
+
+        if (!w || has_come(job, i) || (first && since >= first))
+            continue;
+        first = since;
+        *ret_replica = (int32_t)i;
+    }
+    return first ? first + job->rules.start_timeout_ms * NS_PER_MS : 0;
+}
+
+static bool same_reason(const struct wait_reason *a, const struct wait_reason *b)
+{
+    return strcmp(a->what, b->what) == 0 && a->needs == b->needs && a->free == b->free;
+}
+
+uint32_t job_waiting_alike(const struct job *job, uint32_t replica)
+{
+    const struct wait_reason *w = job_waiting(job, replica);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; w && i < job->plan->n_replicas; i++) {
+        const struct wait_reason *other = job_waiting(job, i);
+
+        n += other && same_reason(w, other) &&
+             job->plan->replicas[i].role == job->plan->replicas[replica].role;
+    }
+    return n;
 }
 
 const struct wait_reason *job_first_waiting(const struct job *job)

@@ -1,7 +1,7 @@
 /* sight.h - what is known of replicas that are not there yet, or not to be seen. Internal to job/.
  *
  * A replica that waits has a reason, and one that is out of sight is neither running nor ended:
- * both are told, and nothing follows from either. Losing sight of a replica restarts nothing and
+ * both are told, and of both nothing follows but that waiting has a limit, the start timeout. Losing sight of a replica restarts nothing and
  * fails nothing; whatever is heard of it later brings it back.
  */
 #ifndef JOB_SIGHT_H
@@ -18,8 +18,13 @@ void sight_regain(const struct job *job, const struct observation *o, struct eve
 
 bool sight_any_lost(const struct job *job);
 
+/* When the first replica that waits has waited for too long, and which that is; 0: never. */
+ns_t sight_patience(const struct job *job, int32_t *ret_replica);
+
 /* Of every event, before anything else of it is folded. */
 void sight_apply(struct job *job, const struct event *e);
 void sight_apply_waiting(struct job *job, const struct event *e);
+void sight_keep_why(struct job *job, uint32_t replica,
+                    const char *text); /* NULL: nothing to keep */
 
 #endif

@@ -35,6 +35,7 @@ static const struct field job_fields[] = {
     F(struct job, first_failed, FIELD_INT, -1),
     F_ENUM(struct job, stop, STOP_DEBUG),
     F(struct job, stop_replica, FIELD_INT, -1),
+    F_ENUM(struct job, stop_fate, CAUSE_LAST),
     F(struct job, hung, FIELD_TEXT, 0),
     F(struct job, refused, FIELD_TEXT, 0),
     F_ENUM(struct job, refused_kind, CAUSE_LAST),
@@ -83,8 +84,12 @@ static const struct field sight_fields[] = {F(struct sight, lost, FIELD_BOOL, 0)
 const struct fields snapshot_sight = FIELDS(sight_fields);
 
 static const struct field waiting_fields[] = {
-    F(struct wait_reason, what, FIELD_TEXT, 0), F(struct wait_reason, needs, FIELD_I64, 0),
-    F(struct wait_reason, free, FIELD_I64, 0), F(struct wait_reason, ahead, FIELD_U32, 0)};
+    F(struct wait_reason, what, FIELD_TEXT, 0),
+    F(struct wait_reason, needs, FIELD_I64, 0),
+    F(struct wait_reason, free, FIELD_I64, 0),
+    F(struct wait_reason, ahead, FIELD_U32, 0),
+    F_ENUM(struct wait_reason, fate, CAUSE_LAST),
+    {.key = "waits_since", .type = FIELD_I64, .at = offsetof(struct wait_reason, since)}};
 const struct fields snapshot_waiting = FIELDS(waiting_fields);
 
 /* --- saving ----------------------------------------------------------------------------------- */
@@ -133,13 +138,15 @@ static void save_replicas(const struct job *job, struct strbuf *out)
         enum gate_state gate = job->gated ? job->gates[i] : GATE_CLOSED;
         const struct wait_reason *w = job_waiting(job, i);
 
-        if (gate == GATE_CLOSED && !job->sight[i].since && !w)
+        if (gate == GATE_CLOSED && !job->sight[i].since && !w && !job_why(job, i))
             continue;
         begin_line(&j, out, "replica", i);
         json_kv_int(&j, "gate", gate);
         fields_write(&j, &snapshot_sight, &job->sight[i]);
         if (w)
             fields_write(&j, &snapshot_waiting, w);
+        if (job_why(job, i))
+            json_kv_str(&j, "why", job_why(job, i));
         end_line(&j);
     }
     for (uint32_t k = 0; k < job->plan->spec->n_roles; k++)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "doc/json_read.h"
 #include "job/attempt.h"
+#include "job/sight.h"
 #include "job/snapshot_parts.h"
 
 struct loader {
@@ -71,6 +72,7 @@ static void load_replica(struct loader *l, const struct node *map, int64_t i)
         l->job->gates[i] = (enum gate_state)gate;
     complain(l, fields_read(NULL, map, &snapshot_sight, &l->job->sight[i]));
     load_waiting(l, map, (uint32_t)i);
+    sight_keep_why(l->job, (uint32_t)i, node_text(node_get(map, "why"), NULL));
 }
 
 static void load_launch(struct loader *l, const struct node *map, int64_t i)
@@ -145,7 +147,8 @@ static void count(struct job *job)
 bool job_cause_fits(const struct job *job, const struct cause *c)
 {
     bool somebody = c->kind == CAUSE_EXIT || c->kind == CAUSE_SIGNAL || c->kind == CAUSE_OOM ||
-                    c->kind == CAUSE_EXEC || c->kind == CAUSE_NOT_READY || c->kind == CAUSE_GONE;
+                    c->kind == CAUSE_EXEC || c->kind == CAUSE_NOT_READY || c->kind == CAUSE_GONE ||
+                    c->kind == CAUSE_EVICTED;
 
     if (c->replica < (somebody ? 0 : -1) || c->replica >= (int32_t)job->plan->n_replicas ||
         c->process < -1 || c->process >= (int32_t)job->plan->n_processes || c->rank < -1 ||

@@ -42,11 +42,15 @@ static int code_of_cause(const struct cause *c)
         return PAI_STOP_REQUESTED;
     case CAUSE_LOST:
     case CAUSE_GONE:
+    case CAUSE_EVICTED:
         return PAI_NODE_LOST;
     case CAUSE_DEADLINE:
         return PAI_DEADLINE;
     case CAUSE_NOT_READY:
+    case CAUSE_UNSCHEDULABLE:
         return PAI_GANG_TIMEOUT;
+    case CAUSE_IMAGE:
+        return PAI_NO_IMAGE;
     case CAUSE_OOM:
         return PAI_OUT_OF_MEMORY;
     default:

@@ -96,6 +96,32 @@ static void add_cancelled(const struct job *job, struct strbuf *out)
         strbuf_addstr(out, " (Ctrl-C)");
 }
 
+/* What the platform did, in its own words where it has some. */
+static void add_fate(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    bool late = c->process < 0 && c->launch < 0 && job->stop == STOP_NOT_READY;
+    const char *why = c->end.fate || late ? job_why(job, (uint32_t)c->replica) : NULL;
+    char text[DURATION_TEXT];
+
+    if (c->kind == CAUSE_IMAGE)
+        strbuf_addstr(out, " could not get its image");
+    else if (c->kind == CAUSE_EVICTED)
+        strbuf_addstr(out, " was evicted");
+    else if (c->kind == CAUSE_GONE)
+        strbuf_addstr(out, why ? " disappeared" : " disappeared; how it ended is not known");
+    else if (c->kind == CAUSE_UNSCHEDULABLE)
+        strbuf_addstr(out, late ? " was not scheduled" : " was refused");
+    else
+        strbuf_addf(out, " did not %s", *c->end.init ? "end" : "answer");
+    if (late)
+        strbuf_addf(out, " within %s (--start-timeout)",
+                    duration_text(job->rules.start_timeout_ms, text));
+    if (!why)
+        return;
+    strbuf_addstr(out, ": ");
+    strbuf_add_escaped(out, why, strlen(why));
+}
+
 static void add_cause(const struct job *job, const struct cause *c, struct strbuf *out)
 {
     char text[DURATION_TEXT];
@@ -132,8 +158,11 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
         return;
     switch (c->kind) {
     case CAUSE_NOT_READY:
-        strbuf_addf(out, " did not %s within %s (--start-timeout)", *c->end.init ? "end" : "answer",
-                    duration_text(job->rules.start_timeout_ms, text));
+    case CAUSE_IMAGE:
+    case CAUSE_UNSCHEDULABLE:
+    case CAUSE_EVICTED:
+    case CAUSE_GONE:
+        add_fate(job, c, out);
         break;
     case CAUSE_EXEC:
         add_exec(job, c, out);
@@ -148,9 +177,6 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
         }
         strbuf_addf(out, " was killed by %s (%s)", signal_name(c->end.signal),
                     signal_words(c->end.signal));
-        break;
-    case CAUSE_GONE:
-        strbuf_addstr(out, " disappeared; how it ended is not known");
         break;
     default:
         add_exit(job, c, out);
@@ -223,7 +249,7 @@ void verdict_stopped(const struct job *job, struct strbuf *out)
 static bool same_ending(const struct ending *a, const struct ending *b)
 {
     return a->known == b->known && a->code == b->code && a->signal == b->signal &&
-           a->exec_errno == b->exec_errno && a->oom == b->oom;
+           a->exec_errno == b->exec_errno && a->oom == b->oom && a->fate == b->fate;
 }
 
 /* How many failed by themselves besides the cause, and how many of them as it did. */
@@ -526,7 +552,7 @@ void verdict_sentence_after(const struct job *job, const char *before, const cha
             strbuf_addf(out, "%s; then ", before);
         verdict_cause(job, c, out);
         if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE &&
-            c->kind != CAUSE_HANG)
+            c->kind != CAUSE_HANG && !c->end.fate)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
         if (*says)

@@ -25,6 +25,8 @@ static void add_ending(struct json *j, const struct ending *end)
     } else {
         json_kv_int(j, "exit_code", end->code);
     }
+    if (end->fate)
+        json_kv_str(j, "fate", cause_kind_name(end->fate));
     if (*end->init)
         json_kv_str(j, "init", end->init);
     if (end->oom || end->oom_in || *end->memory_of) {
@@ -151,6 +153,19 @@ const char *const journal_stops[] = {
 };
 const size_t journal_n_stops = ARRAY_SIZE(journal_stops);
 
+/* The platform's words. */
+static void add_why(struct json *j, const struct event *ev)
+{
+    if (ev->text)
+        json_kv_str(j, "why", ev->text);
+}
+
+static void add_fate(struct json *j, const struct event *ev)
+{
+    if (ev->end.fate)
+        json_kv_str(j, "fate", cause_kind_name(ev->end.fate));
+}
+
 static void add_rank(struct json *j, const struct event *ev)
 {
     json_kv_int(j, "launch", ev->launch);
@@ -158,6 +173,7 @@ static void add_rank(struct json *j, const struct event *ev)
     json_kv_int(j, "replica", ev->replica);
     if (ev->type == EVENT_RANK_EXITED) {
         add_ending(j, &ev->end);
+        add_why(j, ev);
         return;
     }
     json_kv_int(j, "size", ev->size);
@@ -173,6 +189,7 @@ static void add_waiting(struct json *j, const struct event *ev)
     json_kv_int(j, "needs", ev->needs);
     json_kv_int(j, "free", ev->free);
     json_kv_int(j, "ahead", ev->ahead);
+    add_fate(j, ev);
 }
 
 void journal_line(struct strbuf *out, const struct job *job, const struct event *ev)
@@ -206,6 +223,7 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
     case EVENT_EXITED:
         json_kv_int(&j, "process", ev->process);
         add_ending(&j, &ev->end);
+        add_why(&j, ev);
         add_restart(&j, ev);
         break;
     case EVENT_BLAMED:
@@ -234,6 +252,8 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
         json_kv_str(&j, "reason", journal_stops[ev->stop]);
         if (ev->stop == STOP_NOT_READY)
             json_kv_int(&j, "replica", ev->stop_replica);
+        add_fate(&j, ev);
+        add_why(&j, ev);
         break;
     case EVENT_WAITING:
         add_waiting(&j, ev);

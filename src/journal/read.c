@@ -61,6 +61,18 @@ static int signal_of(struct line *l)
     return sig < 0 ? 0 : sig;
 }
 
+static enum cause_kind fate_of(struct line *l)
+{
+    const char *name = text_of(l, "fate");
+
+    for (int k = CAUSE_NONE + 1; name && k <= CAUSE_LAST; k++)
+        if (!strcmp(name, cause_kind_name((enum cause_kind)k)))
+            return (enum cause_kind)k;
+    if (name && !l->missing)
+        l->missing = "fate";
+    return CAUSE_NONE;
+}
+
 static struct ending ending_of(struct line *l)
 {
     const struct node *code = node_get(l->map, "exit_code");
@@ -81,6 +93,7 @@ static struct ending ending_of(struct line *l)
         const char *init = text_of(l, "init");
         (void)snprintf(end.init, sizeof(end.init), "%s", init ? init : "");
     }
+    end.fate = fate_of(l);
     end.oom = truth(l, "oom");
     if (node_get(l->map, "oom_in"))
         end.oom_in = (uint32_t)number(l, "oom_in", 0, INT32_MAX) + 1;
@@ -117,6 +130,8 @@ static void read_stop(struct line *l, struct event *ev)
     ev->stop = reason < 0 ? STOP_NONE : (enum stop_reason)reason;
     if (ev->stop == STOP_NOT_READY)
         ev->stop_replica = (int32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
+    ev->end.fate = fate_of(l);
+    ev->text = text_of(l, "why");
 }
 
 static void read_rank(struct line *l, struct event *ev)
@@ -126,6 +141,7 @@ static void read_rank(struct line *l, struct event *ev)
     ev->replica = (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
     if (ev->type == EVENT_RANK_EXITED) {
         ev->end = ending_of(l);
+        ev->text = text_of(l, "why");
         return;
     }
     ev->size = (uint32_t)number(l, "size", 0, LIMIT_PROCESSES);
@@ -186,6 +202,7 @@ static void read_waiting(struct line *l, struct event *ev)
     ev->needs = number(l, "needs", 0, INT64_MAX);
     ev->free = number(l, "free", -1, INT64_MAX);
     ev->ahead = (uint32_t)number(l, "ahead", 0, UINT32_MAX);
+    ev->end.fate = fate_of(l);
 }
 
 static void read_fields(struct line *l, struct event *ev)
@@ -215,6 +232,7 @@ static void read_fields(struct line *l, struct event *ev)
         ev->process = (uint32_t)number(l, "process", 0, LIMIT_PROCESSES - 1);
         if (ev->type == EVENT_START_FAILED || ev->type == EVENT_EXITED)
             ev->end = ending_of(l);
+        ev->text = text_of(l, "why");
         read_restart(l, ev);
         break;
     case EVENT_RANK_STARTED:

@@ -117,6 +117,16 @@ static bool prepares(const struct sim *s, int32_t replica)
     return false;
 }
 
+static bool all_run(const struct job *job, int32_t replica)
+{
+    const struct replica *r = &job->plan->replicas[replica];
+
+    for (uint32_t i = 0; i < r->n_processes; i++)
+        if (job->procs[r->first_process + i].state != PROC_RUNNING)
+            return false;
+    return true;
+}
+
 /* Has the core been told so, of the last one? */
 static bool mpirun_has_ended(const struct sim *s)
 {
@@ -164,10 +174,11 @@ static void check_stop(struct sim *s, const struct event *ev)
         sim_break(s, "given up before the start timeout");
     if (ev->stop == STOP_NOT_READY && s->plan->launcher >= 0 && !job->debugging &&
         job->procs[s->plan->launcher].state != PROC_PENDING &&
-        s->plan->replicas[ev->stop_replica].role->n_init == 0)
+        s->plan->replicas[ev->stop_replica].role->n_init == 0 &&
+        !job_waiting(job, (uint32_t)ev->stop_replica))
         sim_break(s, "given up as not ready, and it has started");
     if (ev->stop == STOP_NOT_READY && !job->gated && !prepares(s, ev->stop_replica) &&
-        job->procs[s->plan->replicas[ev->stop_replica].first_process].state == PROC_RUNNING)
+        all_run(job, ev->stop_replica))
         sim_break(s, "the worker that did not answer did");
     if (ev->stop == STOP_NOT_READY && job->gated && !prepares(s, ev->stop_replica) &&
         job->gates[ev->stop_replica] == GATE_UP)

@@ -85,8 +85,8 @@ static bool wanted_after(const struct sim *s, uint32_t process, const struct end
     bool awaited = role->min_succeeded > 0 || (role->first_decides && r->index == 0);
     bool repeated = s->plan->spec->has_restart_budget || role->restart_limit > 0;
 
-    if (end->exec_errno) /* it would be the same again */
-        return false;
+    if (end->exec_errno || end->fate == CAUSE_IMAGE || end->fate == CAUSE_UNSCHEDULABLE)
+        return false; /* it would be the same again */
     switch (role->restart) {
     case RESTART_ALWAYS:
         return !ending_ok(end) || (repeated && !awaited);
@@ -99,21 +99,48 @@ static bool wanted_after(const struct sim *s, uint32_t process, const struct end
     }
 }
 
+/* What the platform took away is started again without being counted, three times in a row. */
+static uint32_t counted_restarts(const struct sim *s, uint32_t process, bool and_now)
+{
+    const struct event *end = NULL;
+    uint32_t counted = 0, free_run = 0;
+
+    for (size_t i = attempt_from(s); i < s->log.n + and_now; i++) {
+        const struct event *ev = i < s->log.n ? &s->log.v[i] : NULL;
+        bool restart = !ev || (ev->type == EVENT_RESTART && ev->process == process);
+
+        if (ev && ev->process == process && is_end(ev))
+            end = ev;
+        if (!restart || !end)
+            continue;
+        bool free = end->end.fate == CAUSE_EVICTED && free_run < FREE_IN_A_ROW;
+        free_run = free ? free_run + 1 : 0;
+        counted += !free;
+    }
+    return counted;
+}
+
 /* A number of the role's own is for each process, the budget for all of them together; where a file
  * names neither, three. */
 static void check_budgets(struct sim *s, uint32_t p)
 {
     const struct job_spec *spec = s->plan->spec;
     int32_t each = role_of(s, p)->restart_limit;
-    uint32_t of_all = 1;
+    uint32_t of_all = 0, counted = counted_restarts(s, p, true);
 
+    if (each == 0 && !spec->has_restart_budget)
+        sim_break(s, "process %u is started again, and may not be", p);
+    if (spec->has_restart_budget && spec->restart_budget == 0)
+        sim_break(s, "process %u is started again, and the job may not", p);
     if (each < 0)
         each = spec->has_restart_budget ? 0 : 3;
-    if ((each > 0 || !spec->has_restart_budget) && s->starts[p] > (uint32_t)each)
+    if ((each > 0 || !spec->has_restart_budget) && counted > (uint32_t)each)
         sim_break(s, "process %u is started again more often than it may be", p);
-    for (size_t i = attempt_from(s); i < s->log.n; i++)
-        of_all += s->log.v[i].type == EVENT_RESTART &&
-                  role_of(s, s->log.v[i].process)->restart != RESTART_BY_CLASS;
+    for (uint32_t i = 0; i < s->plan->n_processes; i++)
+        if (role_of(s, i)->restart != RESTART_BY_CLASS)
+            of_all += counted_restarts(s, i, i == p);
+    if (counted_restarts(s, p, true) == counted_restarts(s, p, false))
+        return; /* this one is free */
     if (spec->has_restart_budget && of_all > (uint32_t)spec->restart_budget)
         sim_break(s, "the job has used up its restarts, and process %u is started again", p);
 }
@@ -174,14 +201,18 @@ static void check_class(struct sim *s, const struct event *ev, uint32_t retries)
     const struct ending *judge = c.kind != CAUSE_NONE ? job_judged_by(job) : NULL;
     enum failure_class class = judge ? failure_class(judge) : FAILURE_UNKNOWN;
     bool by_class = s->plan->spec->retry.by_class && c.kind != CAUSE_NONE;
-    bool free = by_class && (class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT) &&
-                free_run(s, c.replica) < FREE_IN_A_ROW;
+    bool platforms = judge && judge->fate == CAUSE_EVICTED && s->plan->spec->retry.max != 0;
+    bool free =
+        (platforms || (by_class && (class == FAILURE_TRANSIENT || class == FAILURE_CONFLICT))) &&
+        free_run(s, c.replica) < FREE_IN_A_ROW;
     ns_t wait = free && class == FAILURE_CONFLICT ? CONFLICT_S * NS_PER_S
                 : retries >= QUICK                ? doubled(1, retries - QUICK, 60)
                                                   : 0;
 
     if (c.end.exec_errno)
         sim_break(s, "it cannot be executed, and is tried again");
+    if (c.kind == CAUSE_IMAGE || c.kind == CAUSE_UNSCHEDULABLE)
+        sim_break(s, "the platform refuses it, and it is tried again");
     if (by_class && class == FAILURE_PERMANENT)
         sim_break(s, "it can never succeed, and is tried again");
     if (ev->counted == free)

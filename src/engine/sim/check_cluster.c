@@ -27,13 +27,6 @@ static void check_admission(struct sim *s, const struct event *ev)
         sim_break(s, "%s, and the job is not admitted", event_type_name(ev->type));
 }
 
-/* Whoever waits to be admitted is not late. */
-static void check_given_up(struct sim *s)
-{
-    if (s->rules->queued && s->now < admitted_at(s) + s->rules->start_timeout_ms * NS_PER_MS)
-        sim_break(s, "given up before it had its time from the admission on");
-}
-
 /* --- in sight, waiting -------------------------------------------------------------------------
  */
 
@@ -87,10 +80,82 @@ static void check_waiting(struct sim *s, const struct event *ev)
 {
     const struct wait_reason *w = job_waiting(s->job, ev->replica);
     bool same = w && ev->text && strcmp(w->what, ev->text) == 0 && w->needs == ev->needs &&
-                w->free == ev->free && w->ahead == ev->ahead;
+                w->free == ev->free && w->ahead == ev->ahead && w->fate == ev->end.fate;
 
     if (same || (!w && !ev->text))
         sim_break(s, "the same reason to wait is told twice");
+}
+
+/* --- given up ----------------------------------------------------------------------------------
+ */
+
+struct wait { /* of a replica; last is NULL if it does not wait */
+    const struct event *last;
+    ns_t since;
+};
+
+static struct wait wait_of(const struct sim *s, uint32_t replica)
+{
+    struct wait w = {0};
+
+    for (size_t i = 0; i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        bool waiting = ev->type == EVENT_WAITING && ev->replica == replica;
+
+        if (waiting)
+            w = (struct wait){.last = ev, .since = w.last ? w.since : ev->at};
+        else if (ends_attempt(ev) ||
+                 (shows(s, ev, replica) && ev->type != EVENT_SEEN &&
+                  ev->type != EVENT_RANK_STARTED && ev->type != EVENT_RANK_EXITED))
+            w = (struct wait){0};
+    }
+    return w;
+}
+
+static ns_t patience(const struct sim *s, ns_t since)
+{
+    ns_t from = since > s->job->begin_at ? since : s->job->begin_at;
+
+    return from + s->rules->start_timeout_ms * NS_PER_MS;
+}
+
+/* Has everything begun that others wait for? Then only what waits itself can be late. */
+static bool gate_is_behind(const struct sim *s)
+{
+    const struct job *job = s->job;
+
+    if (s->plan->launcher >= 0)
+        return job->procs[s->plan->launcher].state != PROC_PENDING;
+    return !job->gated || job->n_up == s->plan->n_replicas;
+}
+
+/* Whoever waits to be admitted is not late; and what it waited for is why it is. */
+static void check_given_up(struct sim *s, const struct event *ev)
+{
+    struct wait w = wait_of(s, (uint32_t)ev->stop_replica);
+    const struct replica *r = &s->plan->replicas[ev->stop_replica];
+
+    if (s->rules->queued && s->now < admitted_at(s) + s->rules->start_timeout_ms * NS_PER_MS)
+        sim_break(s, "given up before it had its time from the admission on");
+    if (ev->end.fate != (w.last ? w.last->end.fate : CAUSE_NONE))
+        sim_break(s, "given up as %s, and it waited for something else",
+                  cause_kind_name(ev->end.fate));
+    if (gate_is_behind(s) && !s->job->debugging && r->role->n_init == 0 &&
+        (!w.last || s->now < patience(s, w.since)))
+        sim_break(s, "given up before it had waited for the start timeout");
+}
+
+/* Nothing waits for ever, whether others wait for it or not. */
+static void check_patience(struct sim *s, uint32_t replica)
+{
+    const struct job *job = s->job;
+    struct wait w = wait_of(s, replica);
+
+    if (job->phase == JOB_ENDED || job->phase == JOB_HELD || job->phase == JOB_PAUSED ||
+        job->stop != STOP_NONE || job->debugging || !job->admitted || s->down || s->dead)
+        return;
+    if (w.last && job_waiting(job, replica) && s->now > patience(s, w.since))
+        sim_break(s, "replica %u waits for longer than the start timeout", replica);
 }
 
 void check_cluster_event(struct sim *s, const struct event *ev)
@@ -103,7 +168,7 @@ void check_cluster_event(struct sim *s, const struct event *ev)
         break;
     case EVENT_STOP:
         if (ev->stop == STOP_NOT_READY)
-            check_given_up(s);
+            check_given_up(s, ev);
         for (uint32_t i = 0; ev->stop == STOP_STALLED && i < s->plan->n_replicas; i++)
             if (is_lost(s, i))
                 sim_break(s, "called stalled while replica %u is out of sight", i);
@@ -149,6 +214,7 @@ void check_cluster_turn(struct sim *s)
             up &= job->procs[p].state == PROC_RUNNING;
         if (up && job_waiting(job, i))
             sim_break(s, "replica %u runs, and waits", i);
+        check_patience(s, i);
     }
     if (job->begun && job_waiting(job, WAITING_JOB))
         sim_break(s, "the job has begun, and waits");
@@ -158,9 +224,13 @@ void check_cluster_end(struct sim *s)
 {
     const struct cause *c = &s->job->cause;
     bool somebody = c->process >= 0 || c->launch >= 0;
-    bool unknown = somebody && !c->end.known && !c->end.exec_errno && !c->end.oom;
+    bool unknown = somebody && !c->end.known && !c->end.exec_errno && !c->end.oom && !c->end.fate;
 
-    if (unknown != (c->kind == CAUSE_GONE) || (unknown && c->exit_code != 125))
+    if (somebody && c->end.fate && (c->kind != c->end.fate || c->exit_code != 125))
+        sim_break(s, "the platform ended it (%s), and it is told as %s with %d",
+                  cause_kind_name(c->end.fate), cause_kind_name(c->kind), c->exit_code);
+
+    if (unknown != (c->kind == CAUSE_GONE && !c->end.fate) || (unknown && c->exit_code != 125))
         sim_break(s, "nobody knows how it ended, and it is told as %s with %d",
                   cause_kind_name(c->kind), c->exit_code);
 }

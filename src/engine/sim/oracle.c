@@ -65,6 +65,8 @@ const struct event *oracle_end(const struct sim *s, size_t n, uint32_t process)
 
 static bool not_prepared(const struct ending *e)
 {
+    if (e->fate == CAUSE_IMAGE || e->fate == CAUSE_UNSCHEDULABLE)
+        return true;
     return e->exec_errno != 0 && !(e->exec_what[0] == 'e' && e->exec_what[1] == 'x');
 }
 

@@ -14,6 +14,7 @@ static const char *ending_differs(const struct ending *a, const struct ending *b
     DIFFERS(code);
     DIFFERS(signal);
     DIFFERS(exec_errno);
+    DIFFERS(fate);
     DIFFERS(oom);
     DIFFERS(oom_in);
     DIFFERS(max_rss);
@@ -103,7 +104,14 @@ static const char *waiting_differs(const struct wait_reason *a, const struct wai
     DIFFERS(needs);
     DIFFERS(free);
     DIFFERS(ahead);
+    DIFFERS(fate);
+    DIFFERS(since);
     return strcmp(a->what, b->what) != 0 ? "what" : NULL;
+}
+
+static bool texts_differ(const char *a, const char *b)
+{
+    return !a != !b || (a && strcmp(a, b) != 0);
 }
 
 static const char *scalars_differ(const struct job *a, const struct job *b)
@@ -126,6 +134,7 @@ static const char *scalars_differ(const struct job *a, const struct job *b)
     DIFFERS(first_failed);
     DIFFERS(stop);
     DIFFERS(stop_replica);
+    DIFFERS(stop_fate);
     DIFFERS(cancel_signal);
     DIFFERS(cancel_asked);
     DIFFERS(cancel_again);
@@ -169,6 +178,8 @@ const char *sim_difference(const struct job *live, const struct job *replayed)
         field = live->role_killed[i] != replayed->role_killed[i] ? "role_killed" : NULL;
     for (uint32_t i = 0; i < live->plan->n_replicas && !field; i++)
         field = sight_differs(&live->sight[i], &replayed->sight[i]);
+    for (uint32_t i = 0; i < live->plan->n_replicas && !field; i++)
+        field = texts_differ(job_why(live, i), job_why(replayed, i)) ? "why" : NULL;
     for (uint32_t i = 0; i <= live->plan->n_replicas && !field; i++) {
         uint32_t replica = i < live->plan->n_replicas ? i : WAITING_JOB;
         field = waiting_differs(job_waiting(live, replica), job_waiting(replayed, replica));

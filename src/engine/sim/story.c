@@ -53,6 +53,7 @@ struct maker {
     struct process *processes;
     struct sim_mpirun *mpiruns;
     struct sim_fate *fates;
+    struct sim_blow *blows;
     uint32_t span, starts; /* how far apart things end and start */
     uint32_t unstarted;    /* of 1000: so many never become their program */
     uint32_t inits;        /* of 1000: so many roles have them, so many of these fail */
@@ -325,7 +326,7 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
     uint32_t bad = bads[rng_below(&m->rng, 3)];
     struct sim_fate *fates = m->fates = ARENA_ARRAY(m->a, struct sim_fate, m->plan->n_processes);
     int64_t *open_ms = ARENA_ARRAY(m->a, int64_t, m->plan->n_replicas);
-    struct sim_blow *blows = ARENA_ARRAY(m->a, struct sim_blow, MAX_BLOWS);
+    struct sim_blow *blows = m->blows = ARENA_ARRAY(m->a, struct sim_blow, MAX_BLOWS);
 
     *story = (struct sim_story){.seed = rng_next(&m->rng),
                                 .faults = some_faults(m),
@@ -384,6 +385,23 @@ static void make_story(struct maker *m, bool hold, struct sim_story *story)
         story->hang_ms = 100 * (int64_t)rng_below(&m->rng, 200);
 }
 
+/* Some of those that nobody knows the end of were taken away, some that cannot be prepared are
+ * refused. */
+static void add_platform(struct rng *rng, struct ending *e)
+{
+    static const enum cause_kind taken[] = {CAUSE_EVICTED, CAUSE_EVICTED, CAUSE_GONE},
+                                 refused[] = {CAUSE_IMAGE, CAUSE_UNSCHEDULABLE};
+
+    if (!e->known && !e->exec_errno && !*e->init && rng_chance(rng, 600))
+        e->fate = taken[rng_below(rng, 3)];
+    if (e->exec_errno && !*e->init && rng_chance(rng, 300))
+        *e = (struct ending){.fate = refused[rng_below(rng, 2)],
+                             .code = -1,
+                             .max_rss = -1,
+                             .memory_limit = -1,
+                             .memory_peak = -1};
+}
+
 /* What only clusters have. Of a chance of its own, so that a seed keeps the story it had. */
 static void add_cluster(struct maker *m, uint64_t seed, struct sim_case *ret)
 {
@@ -399,6 +417,10 @@ static void add_cluster(struct maker *m, uint64_t seed, struct sim_case *ret)
         v[i] = (struct sim_absence){.at_ms = 100 * (int64_t)rng_below(&rng, 100),
                                     .for_ms = 100 * (int64_t)rng_below(&rng, 200),
                                     .replica = rng_below(&rng, m->plan->n_replicas)};
+    for (uint32_t i = 0; i < m->plan->n_processes; i++)
+        add_platform(&rng, &m->fates[i].end);
+    for (uint32_t i = 0; i < ret->story.n_blows; i++)
+        add_platform(&rng, &m->blows[i].end);
 }
 
 void sim_random_case(struct arena *a, uint64_t seed, struct sim_case *ret)

@@ -252,9 +252,10 @@ static void process_up(struct sim *s, uint32_t id, uint32_t instance)
 
     if (t->being != BEING_STARTING || t->instances != instance)
         return;
-    if (f->end.exec_errno || *f->end.init) {
+    bool never_was = f->end.exec_errno != 0 || ending_is_refused(&f->end);
+    if (never_was || *f->end.init) {
         t->being = BEING_DEAD;
-        t->never_was = f->end.exec_errno != 0;
+        t->never_was = never_was;
         t->end = f->end;
         t->end.at = s->now;
         sim_tell_process(s, id, true);
@@ -387,13 +388,23 @@ static void hide(struct sim *s, uint32_t absence)
 /* Some say why they are not there yet. */
 static void tell_waiting(struct sim *s, uint32_t replica)
 {
-    if (rng_chance(&s->rng, s->story->waits))
-        sim_tell(s, &(struct observation){.kind = OBS_WAITING,
-                                          .at = s->now,
-                                          .attempt = s->attempt,
-                                          .replica = replica,
-                                          .text = "the image is pulled",
-                                          .free = -1});
+    static const struct {
+        const char *text;
+        enum cause_kind fate;
+    } reasons[] = {{"the image is pulled", CAUSE_NONE},
+                   {"no node is free", CAUSE_UNSCHEDULABLE},
+                   {"the registry does not answer", CAUSE_IMAGE}};
+
+    if (!rng_chance(&s->rng, s->story->waits))
+        return;
+    uint32_t why = rng_below(&s->rng, 3);
+    sim_tell(s, &(struct observation){.kind = OBS_WAITING,
+                                      .at = s->now,
+                                      .attempt = s->attempt,
+                                      .replica = replica,
+                                      .text = reasons[why].text,
+                                      .end.fate = reasons[why].fate,
+                                      .free = -1});
 }
 
 void world_happens(struct sim *s, const struct item *item)

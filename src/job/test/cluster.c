@@ -68,6 +68,203 @@ static void test_gone_is_restarted(void)
     }
 }
 
+/* What the platform did is the cause; what it did it with (a signal) is not. */
+static void test_fates(void)
+{
+    static const struct {
+        enum cause_kind fate;
+        const char *why, *kind, *words;
+    } rows[] = {
+        {CAUSE_EVICTED, "node n2: preempted", "evicted",
+         "worker-1 was evicted: node n2: preempted"},
+        {CAUSE_GONE, "its pod p was deleted", "gone",
+         "worker-1 disappeared: its pod p was deleted"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+        struct stage st;
+
+        stage_cast(&st, "worker 2 0 0", PLATFORM_MUSTER);
+        stage_begin(&st);
+        (void)say(&st, (struct observation){.kind = OBS_EXITED,
+                                            .process = 1,
+                                            .at = AT(5),
+                                            .text = rows[i].why,
+                                            .end = {.known = true,
+                                                    .code = -1,
+                                                    .signal = SIGTERM,
+                                                    .fate = rows[i].fate,
+                                                    .max_rss = -1}});
+        stage_decide(&st, AT(6));
+        stage_stop_all(&st, AT(7));
+        is_str(cause_kind_name(st.job->cause.kind), rows[i].kind, "%s", rows[i].kind);
+        is_int(st.job->exit_code, 125, "its exit code is Muster's");
+        report_text(st.job, &text);
+        has(text.buf, rows[i].words, "the verdict has the platform's words");
+        ok(!strstr(text.buf, "after "), "and nothing else after them");
+        has(text.buf, "\"exit_code\":125,\"signal\":null", "SIGTERM is not the cause");
+        stage_free(&st);
+    }
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        enum cause_kind fate;
+        const char *words;
+    } rows[] = {
+        {CAUSE_IMAGE, "worker-1 could not get its image: x: not found"},
+        {CAUSE_UNSCHEDULABLE, "worker-1 was refused: x: not found"},
+    };
+
+    for (size_t i = 0; i < 4; i++) {
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+        struct event created = {.type = EVENT_CREATED, .at = NS_PER_S};
+        struct observation no = {.kind = OBS_REFUSED,
+                                 .replica = 1,
+                                 .at = AT(5),
+                                 .text = "x: not found",
+                                 .end = {.fate = rows[i / 2].fate}};
+        struct stage st;
+
+        stage_cast(&st, "worker 2 -1 0", PLATFORM_MUSTER); /* no failure ends it */
+        st.spec.gang = i % 2;
+        st.spec.retry = (struct retry_policy){.max = 3};
+        st.roles[0].restart = RESTART_ALWAYS;
+        st.roles[0].restart_limit = 3;
+        st.job = job_new(&st.plan, &stage_rules);
+        stage_apply(&st, &(struct events){.v = &created, .n = 1});
+        stage_decide(&st, AT(1));
+        is_int((int)say(&st, no), 1, "%s is refused", i % 2 ? "a replica of a gang" : "a replica");
+        is_int((int)say(&st, no), 0, "once");
+        stage_decide(&st, AT(6));
+        stage_stop_all(&st, AT(7));
+        is_int(st.job->phase, JOB_ENDED, "nothing is tried again");
+        is_int(st.job->cause.kind, rows[i / 2].fate, "its cause");
+        is_int(st.job->exit_code, 125, "its exit code");
+        is_int(st.job->cause.replica, 1, "it is named");
+        report_text(st.job, &text);
+        has(text.buf, rows[i / 2].words, "the verdict");
+        no.end.fate = CAUSE_EVICTED;
+        stage_free(&st);
+    }
+}
+
+/* What the platform takes away does not use up what the file allows, three times in a row. */
+static void test_evicted_is_free(void)
+{
+    static const struct {
+        enum cause_kind fate;
+        int32_t limit;
+        uint32_t restarts, counted;
+    } rows[] = {
+        {CAUSE_EVICTED, 2, 5, 2}, /* three free, one counted, and free again */
+        {CAUSE_EVICTED, 0, 0, 0}, /* the file wants no restarts */
+        {CAUSE_GONE, 2, 2, 2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct stage st;
+        uint32_t n = 0;
+
+        stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
+        st.roles[0].restart = RESTART_ON_FAILURE;
+        st.roles[0].restart_limit = rows[i].limit;
+        stage_begin(&st);
+        for (; n < 5; n++) {
+            (void)say(&st, (struct observation){
+                               .kind = OBS_GONE, .at = AT(500 * n + 5), .end.fate = rows[i].fate});
+            if (st.job->procs[0].state != PROC_BACKOFF)
+                break;
+            stage_decide(&st, AT(500 * n + 400));
+            stage_up(&st, AT(500 * n + 401));
+        }
+        is_int((int)n, (int)rows[i].restarts, "%s, limit %d: restarted %u times",
+               cause_kind_name(rows[i].fate), rows[i].limit, rows[i].restarts);
+        is_int((int)st.job->procs[0].restarts_counted, (int)(n < 5 ? rows[i].counted : 1),
+               "of which %u count", rows[i].counted);
+        stage_free(&st);
+    }
+}
+
+/* The whole job likewise, if the file allows another attempt at all. */
+static void test_evicted_retries(void)
+{
+    for (int32_t max = 0; max < 2; max++) {
+        struct stage st;
+
+        stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
+        st.spec.retry = (struct retry_policy){.max = max};
+        stage_begin(&st);
+        (void)say(&st,
+                  (struct observation){.kind = OBS_GONE, .at = AT(5), .end.fate = CAUSE_EVICTED});
+        stage_decide(&st, AT(6));
+        is_int(st.job->attempt, max ? 2 : 1, "retries: %d", max);
+        is_int((int)st.job->retries_counted, 0, "the eviction counts as none");
+        stage_free(&st);
+    }
+}
+
+static void test_late(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct observation w = {.kind = OBS_WAITING,
+                            .replica = 0,
+                            .at = AT(100),
+                            .text = "0/3 nodes are available",
+                            .free = -1,
+                            .end.fate = CAUSE_UNSCHEDULABLE};
+    struct event created = {.type = EVENT_CREATED, .at = NS_PER_S};
+    struct job_rules rules = stage_rules;
+    struct stage st;
+
+    rules.start_timeout_ms = 60000;
+    stage_cast(&st, "worker 1 0 0", PLATFORM_MUSTER);
+    st.job = job_new(&st.plan, &rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    stage_decide(&st, AT(1));
+    is_int((int)say(&st, w), 1, "a replica that no other one waits for waits");
+    w.text = "0/4 nodes are available";
+    w.at = AT(140);
+    is_int((int)say(&st, w), 1, "for something else now");
+    is_int(job_wake(st.job) == AT(160), 1, "its time runs from the first reason on");
+    stage_decide(&st, AT(159));
+    is_str(st.decisions, "s", "it is not late yet");
+    stage_decide(&st, AT(160));
+    stage_stop_all(&st, AT(161));
+    is_str(cause_kind_name(st.job->cause.kind), "unschedulable", "it is: its cause");
+    is_int(st.job->exit_code, 125, "its exit code");
+    report_text(st.job, &text);
+    has(text.buf,
+        "failed: worker-0 was not scheduled within 1 min 0 s (--start-timeout): 0/4 nodes are "
+        "available",
+        "the verdict has the last reason");
+    stage_free(&st);
+
+    stage_cast(&st, "worker 3 0 0", PLATFORM_MUSTER);
+    st.spec.gang = true;
+    st.job = job_new(&st.plan, &rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    stage_decide(&st, AT(1));
+    w.replica = 1;
+    w.text = "ContainerCreating";
+    w.end.fate = CAUSE_NONE;
+    (void)say(&st, w);
+    is_int((int)job_waiting_alike(st.job, 1), 1, "one waits");
+    w.replica = 2;
+    (void)say(&st, w);
+    is_int((int)job_waiting_alike(st.job, 1), 2, "two wait for the same");
+    is_int((int)job_waiting_alike(st.job, 0), 0, "one does not wait");
+    stage_decide(&st, AT(61));
+    stage_stop_all(&st, AT(62));
+    is_str(cause_kind_name(st.job->cause.kind), "not-ready", "without a fate it is not ready");
+    report_text(st.job, &text);
+    has(text.buf, "worker-1 did not answer within 1 min 0 s (--start-timeout): ContainerCreating",
+        "one that said why is named");
+    stage_free(&st);
+}
+
 static void test_unknown(void)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -183,6 +380,11 @@ int main(void)
 {
     test_gone();
     test_gone_is_restarted();
+    test_fates();
+    test_refused();
+    test_evicted_is_free();
+    test_evicted_retries();
+    test_late();
     test_unknown();
     test_waiting();
     test_admission();
