@@ -12,7 +12,13 @@
 #include "base/mem.h"
 #include "engine/sim/inside.h"
 
-enum { MPIRUN_MS = 100, AGAIN_MS = 50, MPIRUN_KILLS_MS = 5000, OPENING_MS = 1 };
+enum {
+    MPIRUN_MS = 100,
+    AGAIN_MS = 50,
+    MPIRUN_KILLS_MS = 5000,
+    OPENING_MS = 1,
+    OTHER_REASON_MS = 300
+};
 
 bool sim_waits(const struct sim *s, uint32_t process)
 {
@@ -398,13 +404,21 @@ static void tell_waiting(struct sim *s, uint32_t replica)
     if (!rng_chance(&s->rng, s->story->waits))
         return;
     uint32_t why = rng_below(&s->rng, 3);
-    sim_tell(s, &(struct observation){.kind = OBS_WAITING,
-                                      .at = s->now,
-                                      .attempt = s->attempt,
-                                      .replica = replica,
-                                      .text = reasons[why].text,
-                                      .end.fate = reasons[why].fate,
-                                      .free = -1});
+    struct observation o = {.kind = OBS_WAITING,
+                            .at = s->now,
+                            .attempt = s->attempt,
+                            .replica = replica,
+                            .text = reasons[why].text,
+                            .end.fate = reasons[why].fate,
+                            .free = -1};
+    sim_tell(s, &o);
+    if (!rng_chance(&s->rng, 500))
+        return;
+    why = (why + 1) % 3; /* then for something else */
+    o.at += OTHER_REASON_MS * NS_PER_MS;
+    o.text = reasons[why].text;
+    o.end.fate = reasons[why].fate;
+    sim_push(s, OTHER_REASON_MS, (struct item){.kind = ITEM_DELIVER, .o = o});
 }
 
 void world_happens(struct sim *s, const struct item *item)
