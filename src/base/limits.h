@@ -64,7 +64,11 @@
 #define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */
 #define LIMIT_PLAN_BYTES (4 * 1024 * 1024)      /* plan.json: beyond it, no more environments */
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024)   /* a report or journal that is read back */
-#define LIMIT_GROUP_TEXT 160             /* last bytes of a control group's path in a verdict */
+#define LIMIT_IMAGE_WAIT_S 60 /* an image that cannot be pulled is tried this long */
+#define LIMIT_QUOTA_WAIT_S 60 /* a replica that replaces another one waits for its quota */
+#define LIMIT_UNSEEN_S 10     /* without a connection a replica is out of sight */
+#define LIMIT_REMOVAL_S 10    /* beyond its grace period, for a replica out of sight */
+#define LIMIT_GROUP_TEXT 160  /* last bytes of a control group's path in a verdict */
 #define LIMIT_COUNTERS_BYTES (64 * 1024) /* of a file of the kernel's counters */
 #define LIMIT_TAIL_LINES 20              /* lines of a log in a verdict */
 #define LIMIT_TAIL_BYTES (16 * 1024)     /* bytes read back for those lines */

@@ -105,6 +105,9 @@ struct engine_ops {
     /* Opens a log for reading; the caller closes the descriptor. -ENOENT: nothing was written
      * yet. */
     int (*log_open)(struct engine *en, const char *name);
+    /* Appends what its replicas are doing, before all of them run, for people: "2 pods pending, 3
+     * running". NULL: there is nothing to say. */
+    void (*status)(const struct engine *en, struct strbuf *out);
 };
 
 struct engine { /* the first member of each kind */

@@ -10,12 +10,18 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "doc/make.h"
 #include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
 
-enum { HEARTBEAT_S = KUBE_ANCHOR_S / 3, SHIM_BYTES = 1024 * 1024 - 1024 };
+enum {
+    HEARTBEAT_S = KUBE_ANCHOR_S / 3,
+    SHIM_BYTES = 1024 * 1024 - 1024,
+    QUOTA_MS = 2000, /* between two tries */
+    ASK_S = 5,
+};
 
 const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *rest)
 {
@@ -41,15 +47,41 @@ static void refuse(struct kubernetes *kb, const char *why)
 
 /* --- pods ------------------------------------------------------------------------------------- */
 
+static void create_pod(struct pod *p);
+
+static void create_again(uv_timer_t *timer)
+{
+    struct pod *p = timer->data;
+
+    if (p->state == POD_CREATED)
+        create_pod(p);
+}
+
+/* A pod of ours that is ending still counts until it is gone. */
+static bool quota_may_pass(struct pod *p, const char *why)
+{
+    if (!strstr(why, "exceeded quota") || (p->attempt == 1 && p->generation == 1))
+        return false;
+    if (!p->quota_until)
+        p->quota_until = clock_mono() + LIMIT_QUOTA_WAIT_S * NS_PER_S;
+    return clock_mono() < p->quota_until;
+}
+
 /* Quotas and admission say no here: nothing will ever come of this pod. */
 static void pod_created(void *ctx, const struct kube_answer *answer)
 {
     struct pod *p = ctx;
     struct kubernetes *kb = p->kb;
+    const char *why = node_text(node_get(answer->body, "message"), answer->message);
 
-    if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0)
+    if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0 ||
+        p->state != POD_CREATED || kb->releasing)
         return;
-    refuse(kb, answer->message);
+    if (quota_may_pass(p, why)) {
+        (void)uv_timer_start(p->timer, create_again, QUOTA_MS, 0);
+        return;
+    }
+    pod_refuse(p, CAUSE_UNSCHEDULABLE, why);
     kb->client->turn(kb->client->ctx);
 }
 
@@ -77,7 +109,10 @@ void cluster_want_pod(struct pod *p, uint32_t attempt)
         return;
     p->generation = p->attempt == attempt ? p->generation + 1 : 1;
     p->attempt = attempt;
-    p->is_set_up = p->container_ended = false;
+    p->is_set_up = p->container_ended = p->ours = p->unseen = p->pulls = p->asked = false;
+    p->removed = CAUSE_NONE;
+    p->stage = STAGE_PENDING;
+    p->pull_failed = p->quota_until = p->lost_at = 0;
     p->state = POD_WANTED;
     if (p->kb->missing == 0)
         create_pod(p);
@@ -90,12 +125,26 @@ void cluster_delete_pod(struct pod *p)
 
     if (p->state == POD_NONE || p->state == POD_WANTED || !p->name)
         return;
+    p->ours = true;
     (void)kube_send(
         kb->api,
         &(struct kube_request){
             .method = "DELETE",
             .path = kube_path(a, kb, arena_printf(a, "pods/%s?gracePeriodSeconds=1", p->name)),
         });
+}
+
+void cluster_ask_pod(struct pod *p, void (*done)(void *ctx, const struct kube_answer *answer))
+{
+    auto_arena struct arena *a = arena_new();
+    struct kubernetes *kb = p->kb;
+    const char *rest = arena_printf(a, "pods?fieldSelector=metadata.name%%3D%s", p->name);
+
+    (void)kube_send(kb->api, &(struct kube_request){.method = "GET",
+                                                    .path = kube_path(a, kb, rest),
+                                                    .patience_s = ASK_S,
+                                                    .done = done,
+                                                    .ctx = p});
 }
 
 /* --- what they need --------------------------------------------------------------------------- */

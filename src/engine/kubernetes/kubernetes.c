@@ -66,6 +66,7 @@ static void kubernetes_signal(struct engine *en, int sig)
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
         struct pod *p = &kb->pods[i];
 
+        p->ours |= sig != SIGUSR1 && sig != SIGUSR2;
         if (!p->ready)
             continue; /* nothing runs there that we know of */
         frame_signal(pod_out(p), kb->plan, sig);
@@ -76,6 +77,7 @@ static void kubernetes_signal(struct engine *en, int sig)
 /* A pod that does not run, or whose shim does not answer, is deleted; it is gone then. */
 static void kill_pod(struct pod *p)
 {
+    p->ours = true;
     if (p->state == POD_WANTED || p->state == POD_NONE || p->state == POD_ENDED) {
         p->state = p->state == POD_WANTED ? POD_NONE : p->state;
         return;
@@ -141,6 +143,11 @@ static void kubernetes_release(struct engine *en)
     cluster_end(kb);
 }
 
+static void kubernetes_status(const struct engine *en, struct strbuf *out)
+{
+    pods_status((const struct kubernetes *)en, out);
+}
+
 static int kubernetes_log_open(struct engine *en, const char *name)
 {
     int fd = openat(of(en)->logs_fd, name, O_RDONLY | O_CLOEXEC);
@@ -184,8 +191,13 @@ static void kubernetes_free(struct engine *en)
         free(p->name);
         free(p->ip);
         free(p->waits_for);
+        free(p->news_reason);
+        free(p->news_text);
+        free(p->why);
     }
     kube_watch_free(kb->watch);
+    events_end(kb);
+    uv_close((uv_handle_t *)kb->events_timer, on_closed);
     (void)uv_timer_stop(kb->heartbeat);
     uv_close((uv_handle_t *)kb->heartbeat, on_closed);
     kube_client_free(kb->api);
@@ -208,6 +220,7 @@ static const struct engine_ops kubernetes_ops = {
     .release = kubernetes_release,
     .free = kubernetes_free,
     .log_open = kubernetes_log_open,
+    .status = kubernetes_status,
 };
 
 static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)
@@ -226,6 +239,7 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         .starts = xcalloc(plan->n_processes + 1, sizeof(*kb->starts)),
         .running = xcalloc(plan->n_processes + 1, sizeof(*kb->running)),
         .heartbeat = timer_new(how->loop, kb),
+        .events_timer = timer_new(how->loop, kb),
     };
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         kb->pods[i] = (struct pod){.kb = kb,

@@ -27,6 +27,8 @@ const char *kube_container_name(const struct node *pod)
 {
     const struct node *containers = node_find(pod, "spec", "containers", NULL);
 
+    if (!containers || containers->type != NODE_SEQ || containers->n == 0)
+        return ""; /* no API server sends such a pod */
     return node_text(node_get(containers->items[0], "name"), "");
 }
 

@@ -2,7 +2,9 @@
  *
  *     kubernetes.c  the operations: what is asked for
  *     cluster.c     the objects of the run: created, kept alive, deleted
- *     pod_status.c  what the API server says of a pod becomes observations
+ *     pod_facts.c   what the API server says of a pod: a pure function
+ *     pod_status.c  what is new of it becomes observations
+ *     pod_events.c  events, where a pod's own status does not say why it waits
  *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
@@ -20,6 +22,7 @@
 #include "engine/engine.h"
 #include "engine/kubernetes/launches.h"
 #include "engine/kubernetes/objects.h"
+#include "engine/kubernetes/pod_facts.h"
 #include "engine/kubernetes/stream.h"
 #include "engine/kubernetes/watch.h"
 
@@ -51,6 +54,20 @@ struct pod {
     struct strbuf marks; /* a line that is not complete */
     bool container_ended;
     struct ending end; /* if it has */
+
+    enum pod_stage stage;
+    bool pulls;                    /* an event says that it pulls an image */
+    char *news_reason, *news_text; /* the last event that says why it does not start; or NULL */
+    ns_t pull_failed;        /* clock_mono(): since when its image cannot be pulled; 0: it can */
+    ns_t quota_until;        /* clock_mono(): how long its creation is tried; 0: not refused yet */
+    bool ours;               /* we have ended or deleted it: what is said of that is no news */
+    enum cause_kind removed; /* somebody removes it: GONE, EVICTED; NONE: nobody */
+    char *why;               /* … in the API server's words */
+    ns_t removed_at;         /* clock_run() when that was seen */
+    ns_t gone_by;            /* clock_mono() when it has to be gone */
+    ns_t lost_at;            /* clock_mono() since when its shim does not answer; 0: it does */
+    bool unseen;             /* its node does not answer, or its shim */
+    bool asks, asked;        /* whether somebody removes it, before an end is told */
 };
 
 struct kubernetes {
@@ -64,7 +81,10 @@ struct kubernetes {
     struct kube_client *api;
     struct kube_run run;
     struct kube_watch *watch;
+    struct kube_watch *events; /* NULL: nobody has waited for long enough */
+    bool events_refused;
     uv_timer_t *heartbeat;
+    uv_timer_t *events_timer;
     ns_t anchored;    /* clock_mono() when the anchor was created */
     unsigned missing; /* objects that pods need and that are not there yet */
     bool refused, releasing, released;
@@ -90,12 +110,27 @@ int cluster_begin(struct kubernetes *kb, struct err *e);
 /* Creates the pod, now or when all it needs is there. Does nothing if it exists. */
 void cluster_want_pod(struct pod *p, uint32_t attempt);
 void cluster_delete_pod(struct pod *p);
+/* Asks for the object of this pod; `done` gets a list of at most one. */
+void cluster_ask_pod(struct pod *p, void (*done)(void *ctx, const struct kube_answer *answer));
 /* Deletes everything, then calls client->released. */
 void cluster_end(struct kubernetes *kb);
 
 /* --- pod_status.c ----------------------------------------------------------------------------- */
 
 void pods_watch(struct kubernetes *kb);
+void pod_look(struct pod *p, const struct node *object); /* takes in what is new */
+void pod_is_missing(struct pod *p);                      /* there is no such object */
+/* It will never come: nothing more is tried. */
+void pod_refuse(struct pod *p, enum cause_kind fate, const char *why);
+void pod_tell_sight(struct pod *p, bool unseen);
+
+/* --- pod_events.c ----------------------------------------------------------------------------- */
+
+/* Some pod waits: events are read if that lasts. */
+void events_wanted(struct kubernetes *kb);
+void events_end(struct kubernetes *kb);
+/* Counts of pods for people: "2 pods pending, 1 pulling, 5 running". */
+void pods_status(const struct kubernetes *kb, struct strbuf *out);
 
 /* --- pod_link.c ------------------------------------------------------------------------------- */
 

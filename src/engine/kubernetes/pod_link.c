@@ -6,12 +6,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "engine/frames.h"
 #include "engine/kubernetes/parts.h"
@@ -218,6 +220,8 @@ static void take_ready(struct pod *p)
     if (!p->is_set_up)
         put_files(&first, p->kb);
     p->is_set_up = p->ready = true;
+    p->lost_at = 0;
+    pod_tell_sight(p, false);
     kube_stream_send(p->stream, first.buf, first.len);
     pod_flush(p);
 }
@@ -265,68 +269,112 @@ static uint32_t number_launch(struct pod *p, const struct frame_launch *launch, 
         launch, starts);
 }
 
-static bool take_frame(struct pod *p, enum wire_type type, struct wire_reader *r)
+static bool is_end(enum obs_kind kind)
+{
+    return kind == OBS_EXITED || kind == OBS_RANK_EXITED;
+}
+
+/* SIGTERM and SIGKILL are what a container is ended with. */
+static bool may_be_removal(const struct observation *o)
+{
+    int sig = o->end.signal ? o->end.signal : o->end.code - 128;
+
+    return is_end(o->kind) && o->end.known && !o->end.oom && o->end.told == 0 &&
+           (sig == SIGTERM || sig == SIGKILL);
+}
+
+/* What ends after its pod began to be removed has ended because of that, whatever its status. */
+static void explain_end(const struct pod *p, struct observation *o)
+{
+    if (!is_end(o->kind) || !p->removed || p->ours || o->end.oom ||
+        (!may_be_removal(o) && o->at < p->removed_at))
+        return;
+    o->end.fate = p->removed;
+    o->text = p->why;
+}
+
+enum took { TOOK_ALL, TOOK_NOTHING, TOOK_WRONG };
+
+static void take_end(struct pod *p, const struct observation *o)
+{
+    struct kubernetes *kb = p->kb;
+
+    if ((o->kind == OBS_EXITED || o->kind == OBS_SPAWN_FAILED) &&
+        o->process < kb->plan->n_processes && o->instance == kb->starts[o->process].instance)
+        kb->running[o->process] = false;
+}
+
+/* NOTHING: first the API server is asked. */
+static enum took take_observation(struct pod *p, enum wire_type type, struct wire_reader *r)
 {
     struct kubernetes *kb = p->kb;
     struct frame_launch launch = {0};
     struct observation o = {0};
 
-    switch (type) {
-    case WIRE_READY:
-        take_ready(p);
-        return true;
-    case WIRE_REFUSED:
-        (void)wire_get_u32(r);
-        kb->client->note(kb->client->ctx, wire_get_str(r));
-        return true;
-    case WIRE_NOTE:
-        kb->client->note(kb->client->ctx, wire_get_str(r));
-        return true;
-    case WIRE_OUTPUT:
-        return take_output(p, r);
-    case WIRE_UNLOGGED:
-        return take_unlogged(p, r);
-    case WIRE_HEARD:
-    case WIRE_BYE:
-        return true;
-    default:
-        break;
-    }
     if (!frame_observation(type, r, &o, &launch))
-        return false;
+        return TOOK_WRONG;
     o.attempt = p->attempt;
     if (launch.origin)
         o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED);
     if (is_of_replica(o.kind))
         o.replica = p->replica;
-    if (o.kind == OBS_EXITED || o.kind == OBS_RANK_EXITED)
+    if (is_end(o.kind))
         own_memory(pod_replica(p)->role, &o.end);
-    if (o.kind == OBS_EXITED || o.kind == OBS_SPAWN_FAILED)
-        if (o.process < kb->plan->n_processes && o.instance == kb->starts[o.process].instance)
-            kb->running[o.process] = false;
+    if (may_be_removal(&o) && !p->removed && !p->ours && !p->asked)
+        return TOOK_NOTHING;
+    explain_end(p, &o);
+    take_end(p, &o);
     kb->client->observed(kb->client->ctx, &o);
-    return true;
+    return TOOK_ALL;
 }
 
-static void on_data(void *ctx, int channel, const char *data, size_t n)
+static enum took take_frame(struct pod *p, enum wire_type type, struct wire_reader *r)
 {
-    struct pod *p = ctx;
+    struct kubernetes *kb = p->kb;
+
+    switch (type) {
+    case WIRE_READY:
+        take_ready(p);
+        return TOOK_ALL;
+    case WIRE_REFUSED:
+        (void)wire_get_u32(r);
+        kb->client->note(kb->client->ctx, wire_get_str(r));
+        return TOOK_ALL;
+    case WIRE_NOTE:
+        kb->client->note(kb->client->ctx, wire_get_str(r));
+        return TOOK_ALL;
+    case WIRE_OUTPUT:
+        return take_output(p, r) ? TOOK_ALL : TOOK_WRONG;
+    case WIRE_UNLOGGED:
+        return take_unlogged(p, r) ? TOOK_ALL : TOOK_WRONG;
+    case WIRE_HEARD:
+    case WIRE_BYE:
+        return TOOK_ALL;
+    default:
+        return take_observation(p, type, r);
+    }
+}
+
+static void ask(struct pod *p);
+
+static void take_frames(struct pod *p)
+{
     struct kubernetes *kb = p->kb;
     size_t used = 0;
 
-    if (channel != STREAM_OUT)
-        return; /* what connect itself has to say is the reason of its end */
-    strbuf_add(&p->in, data, n);
-    for (;;) {
+    while (!p->asks) {
         struct wire_reader body;
         enum wire_type type;
         long len = wire_frame_next(p->in.buf + used, p->in.len - used, &type, &body);
+        enum took took = len > 0 ? take_frame(p, type, &body) : TOOK_ALL;
 
-        if (len > 0 && !take_frame(p, type, &body))
-            len = -EPROTO;
-        if (len < 0)
+        if (took == TOOK_NOTHING) {
+            ask(p);
+            break;
+        }
+        if (len < 0 || took == TOOK_WRONG)
             kb->client->note(kb->client->ctx, "the shim in a pod sent an invalid message");
-        if (len <= 0)
+        if (len <= 0 || took == TOOK_WRONG)
             break;
         used += (size_t)len;
     }
@@ -334,11 +382,81 @@ static void on_data(void *ctx, int channel, const char *data, size_t n)
     kb->client->turn(kb->client->ctx);
 }
 
+static void on_data(void *ctx, int channel, const char *data, size_t n)
+{
+    struct pod *p = ctx;
+
+    if (channel != STREAM_OUT)
+        return; /* what connect itself has to say is the reason of its end */
+    strbuf_add(&p->in, data, n);
+    take_frames(p);
+}
+
+/* --- who ended it? ---------------------------------------------------------------------------- */
+
+static void link_ended(struct pod *p);
+
+static void answered(void *ctx, const struct kube_answer *answer)
+{
+    struct pod *p = ctx;
+    const struct node *items = node_get(answer->body, "items");
+    bool listed = kube_ok(answer) && items && items->type == NODE_SEQ;
+
+    if (!p->asks || p->kb->releasing)
+        return;
+    p->asks = false;
+    p->asked = true;
+    /* with the connection still there, or what it left, nothing of this ends the pod yet */
+    if (listed && items->n == 1)
+        pod_look(p, items->items[0]);
+    else if (listed)
+        pod_is_missing(p);
+    take_frames(p);
+    if (!p->stream)
+        link_ended(p);
+}
+
+/* A process ended as if somebody had removed its pod. The news of that come by another connection,
+ * and may be later. */
+static void ask(struct pod *p)
+{
+    p->asks = true;
+    cluster_ask_pod(p, answered);
+}
+
 /* --- the connection --------------------------------------------------------------------------- */
 
 static void on_time(uv_timer_t *timer)
 {
     pod_connect(timer->data);
+}
+
+/* Nobody can say how it ended, and nobody will: its node is away, and its time is over. */
+static bool is_given_up(const struct pod *p)
+{
+    return p->removed && p->unseen && clock_mono() > p->gone_by;
+}
+
+static void link_ended(struct pod *p)
+{
+    struct kubernetes *kb = p->kb;
+
+    strbuf_truncate(&p->in, 0);
+    if (p->state == POD_RUNS && !p->container_ended && is_given_up(p)) {
+        p->container_ended = true;
+        p->end = ENDING_UNKNOWN;
+    }
+    if (p->container_ended) {
+        pod_container_ended(p);
+    } else if (p->state == POD_RUNS && !kb->releasing) {
+        ns_t now = clock_mono();
+
+        p->lost_at = p->lost_at ? p->lost_at : now;
+        if (p->is_set_up && now > p->lost_at + LIMIT_UNSEEN_S * NS_PER_S)
+            pod_tell_sight(p, true);
+        (void)uv_timer_start(p->timer, on_time, AGAIN_MS, 0);
+    }
+    kb->client->turn(kb->client->ctx);
 }
 
 static void on_ended(void *ctx, int status, const struct err *e)
@@ -349,13 +467,8 @@ static void on_ended(void *ctx, int status, const struct err *e)
     (void)e;
     p->stream = NULL;
     p->ready = false;
-    strbuf_truncate(&p->in, 0);
-    if (p->container_ended) {
-        pod_container_ended(p);
-        p->kb->client->turn(p->kb->client->ctx);
-    } else if (p->state == POD_RUNS && !p->kb->releasing) {
-        (void)uv_timer_start(p->timer, on_time, AGAIN_MS, 0);
-    }
+    if (!p->asks)
+        link_ended(p);
 }
 
 static void on_opened(void *ctx)
@@ -391,11 +504,28 @@ void pod_close(struct pod *p)
 {
     kube_stream_free(p->stream);
     p->stream = NULL;
-    p->ready = false;
+    p->ready = p->asks = false;
     if (p->timer)
         (void)uv_timer_stop(p->timer);
     strbuf_truncate(&p->in, 0);
     strbuf_truncate(&p->out, 0);
+}
+
+/* A replica of a gang whose container ended before any command was asked for. */
+static void tell_unstarted(struct pod *p)
+{
+    struct kubernetes *kb = p->kb;
+    uint32_t first = pod_replica(p)->first_process;
+
+    if (kb->running[first] || p->is_set_up)
+        return;
+    kb->client->observed(kb->client->ctx, &(struct observation){.kind = OBS_SPAWN_FAILED,
+                                                                .at = clock_run(),
+                                                                .attempt = p->attempt,
+                                                                .process = first,
+                                                                .replica = p->replica,
+                                                                .text = p->why,
+                                                                .end = p->end});
 }
 
 /* What was said before the end is on its way, if there is a connection: it ends, too. */
@@ -404,10 +534,13 @@ void pod_container_ended(struct pod *p)
     struct kubernetes *kb = p->kb;
     const struct replica *rp = pod_replica(p);
 
-    if (p->stream || p->state == POD_ENDED)
+    if (p->stream || p->asks || p->state == POD_ENDED)
         return;
     p->state = POD_ENDED;
     pod_close(p);
+    if (p->removed && !p->ours && !p->end.oom)
+        p->end.fate = p->removed;
+    tell_unstarted(p);
     for (uint32_t i = 0; i < rp->n_processes; i++) {
         uint32_t process = rp->first_process + i;
         struct observation o = {.kind = OBS_EXITED,
@@ -416,12 +549,13 @@ void pod_container_ended(struct pod *p)
                                 .process = process,
                                 .replica = p->replica,
                                 .instance = kb->starts[process].instance,
+                                .text = p->end.fate ? p->why : NULL,
                                 .end = p->end};
 
         if (!kb->running[process])
             continue;
         kb->running[process] = false;
-        if (!p->end.known)
+        if (!p->end.known && !*p->end.init)
             o.kind = OBS_GONE;
         kb->client->observed(kb->client->ctx, &o);
         if (o.kind == OBS_GONE)

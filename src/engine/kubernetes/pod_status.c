@@ -1,30 +1,21 @@
-/* pod_status.c - what the API server says of the run's pods.
+/* pod_status.c - what is new of the run's pods becomes observations.
  *
- * A pod that does not run yet waits for something, and says for what in one of three places. A pod
- * whose container has ended says how; that counts where the shim, which was in it, could not.
+ * A pod that waits says for what (pod_facts.h), and may be given up: an image that cannot be had is
+ * refused after a while, or at once if no later try can succeed. A pod that somebody removes is
+ * remembered as such, so that the ends of its processes, which the shim reports with the signal that
+ * they got, are told with the reason. A pod whose container has ended says how; that counts where
+ * the shim, which was in it, could not.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "engine/kubernetes/parts.h"
 
-static const char *text_at(const struct node *map, const char *key)
-{
-    return node_text(node_get(map, key), "");
-}
-
-static int64_t number_at(const struct node *map, const char *key, int64_t otherwise)
-{
-    const struct node *n = node_get(map, key);
-
-    return n && n->type == NODE_INT ? n->i : otherwise;
-}
-
 static struct pod *find_pod(struct kubernetes *kb, const struct node *object)
 {
-    const char *name = text_at(node_get(object, "metadata"), "name");
+    const char *name = node_text(node_find(object, "metadata", "name", NULL), "");
 
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
         if (kb->pods[i].name && strcmp(kb->pods[i].name, name) == 0)
@@ -32,125 +23,129 @@ static struct pod *find_pod(struct kubernetes *kb, const struct node *object)
     return NULL; /* an earlier attempt's, or an earlier generation */
 }
 
+static void set(char **p, const char *text)
+{
+    free(*p);
+    *p = text ? xstrdup(text) : NULL;
+}
+
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static const struct node *condition(const struct node *status, const char *type)
-{
-    const struct node *list = node_get(status, "conditions");
-
-    for (size_t i = 0; list && list->type == NODE_SEQ && i < list->n; i++)
-        if (strcmp(text_at(list->items[i], "type"), type) == 0)
-            return list->items[i];
-    return NULL;
-}
-
-static const struct node *waiting_container(const struct node *status)
-{
-    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
-
-    for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
-        const struct node *list = node_get(status, lists[k]);
-
-        for (size_t i = 0; list && list->type == NODE_SEQ && i < list->n; i++) {
-            const struct node *w = node_find(list->items[i], "state", "waiting", NULL);
-
-            if (w && strcmp(text_at(w, "reason"), "ContainerCreating") != 0 &&
-                strcmp(text_at(w, "reason"), "PodInitializing") != 0)
-                return w;
-        }
-    }
-    return NULL;
-}
-
-static const char *why_it_waits(struct arena *a, const struct node *status)
-{
-    const struct node *scheduled = condition(status, "PodScheduled");
-    const struct node *w = waiting_container(status);
-
-    if (strcmp(text_at(scheduled, "status"), "False") == 0)
-        return arena_printf(a, "not scheduled: %s", text_at(scheduled, "message"));
-    if (w)
-        return arena_printf(a, "%s: %s", text_at(w, "reason"), text_at(w, "message"));
-    return NULL;
-}
-
-static void tell_waiting(struct pod *p, const char *why)
+static void tell_waiting(struct pod *p, const char *why, enum cause_kind fate)
 {
     struct kubernetes *kb = p->kb;
     struct observation o = {.kind = OBS_WAITING,
                             .at = clock_run(),
                             .attempt = p->attempt,
                             .replica = p->replica,
-                            .text = why};
+                            .text = why,
+                            .free = -1,
+                            .end.fate = fate};
 
     if (!why ? !p->waits_for : p->waits_for && strcmp(p->waits_for, why) == 0)
         return;
-    free(p->waits_for);
-    p->waits_for = why ? xstrdup(why) : NULL;
+    set(&p->waits_for, why);
     kb->client->observed(kb->client->ctx, &o);
 }
 
-/* --- the container ---------------------------------------------------------------------------- */
-
-/* The status of the container that the shim is in, or NULL. */
-static const struct node *container(const struct node *pod)
+void pod_refuse(struct pod *p, enum cause_kind fate, const char *why)
 {
-    const struct node *list = node_find(pod, "status", "containerStatuses", NULL);
-    const char *name = kube_container_name(pod);
+    struct kubernetes *kb = p->kb;
+    const struct replica *rp = pod_replica(p);
 
-    for (size_t i = 0; list && list->type == NODE_SEQ && i < list->n; i++)
-        if (strcmp(text_at(list->items[i], "name"), name) == 0)
-            return list->items[i];
-    return NULL;
+    kb->client->observed(kb->client->ctx, &(struct observation){.kind = OBS_REFUSED,
+                                                                .at = clock_run(),
+                                                                .attempt = p->attempt,
+                                                                .replica = p->replica,
+                                                                .text = why,
+                                                                .end.fate = fate});
+    for (uint32_t i = 0; i < rp->n_processes; i++)
+        kb->running[rp->first_process + i] = false;
+    cluster_delete_pod(p);
+    pod_close(p);
+    p->state = POD_ENDED;
 }
 
-static void read_end(struct pod *p, const struct node *terminated)
+static void pulled_for_too_long(uv_timer_t *timer)
 {
-    int64_t code = number_at(terminated, "exitCode", -1);
+    struct pod *p = timer->data;
 
-    p->container_ended = true;
-    p->end = ENDING_UNKNOWN;
-    p->end.at = clock_run();
-    if (code < 0)
+    if (p->state != POD_CREATED || !p->pull_failed || p->kb->releasing)
         return;
-    p->end.known = true;
-    p->end.code = (int)code;
-    if (code > 128 && code < 128 + NSIG) {
-        p->end.signal = (int)code - 128;
-        p->end.code = -1;
-    }
-    if (strcmp(text_at(terminated, "reason"), "OOMKilled") == 0) {
-        p->end.oom = true;
-        p->end.memory_limit = pod_replica(p)->role->res.memory_limit;
+    pod_refuse(p, CAUSE_IMAGE, p->waits_for);
+    p->kb->client->turn(p->kb->client->ctx);
+}
+
+/* Between two tries the kubelet may only say that it waits for the next. */
+static const char *words_of_pull(const struct pod *p, const char *waits)
+{
+    return p->pull_failed && p->waits_for && strstr(waits, ": Back-off") ? p->waits_for : waits;
+}
+
+/* What the pod's own status does not say, an event may. */
+static const char *reason_of(struct arena *a, const struct pod *p, const struct pod_facts *f)
+{
+    const char *reason = p->news_reason ? p->news_reason : "";
+
+    if (f->trouble == TROUBLE_PULL)
+        return words_of_pull(p, f->waits);
+    if (f->waits && strcmp(reason, "TriggeredScaleUp") == 0)
+        return arena_printf(a, "%s; the cluster is scaling up (%s)", f->waits, p->news_text);
+    if (f->waits)
+        return f->waits;
+    if (f->stage == STAGE_PENDING)
+        return "no node is assigned yet";
+    if (strncmp(reason, "Failed", 6) == 0)
+        return arena_printf(a, "%s: %s", reason, p->news_text);
+    return p->pulls ? p->news_text : "its container is being created";
+}
+
+static void look_at_waiting(struct arena *a, struct pod *p, const struct pod_facts *f)
+{
+    const char *why = reason_of(a, p, f);
+
+    events_wanted(p->kb);
+    tell_waiting(p, why, f->fate);
+    if (f->trouble == TROUBLE_FOREVER) {
+        pod_refuse(p, f->fate, why);
+    } else if (f->trouble == TROUBLE_PULL && !p->pull_failed) {
+        p->pull_failed = clock_mono();
+        (void)uv_timer_start(p->timer, pulled_for_too_long, LIMIT_IMAGE_WAIT_S * 1000, 0);
+    } else if (f->trouble == TROUBLE_NONE && p->pull_failed) {
+        p->pull_failed = 0;
+        (void)uv_timer_stop(p->timer);
     }
 }
 
-static void look_at(struct pod *p, const struct node *object)
-{
-    auto_arena struct arena *a = arena_new();
-    const struct node *status = node_get(object, "status"), *c = container(object);
-    const struct node *terminated = node_find(c, "state", "terminated", NULL);
-    const char *ip = text_at(status, "podIP"), *phase = text_at(status, "phase");
+/* --- removed, or out of sight ----------------------------------------------------------------- */
 
-    if (*ip && !p->ip)
-        p->ip = xstrdup(ip);
-    if (p->state == POD_ENDED)
+static void look_at_removal(struct pod *p, const struct pod_facts *f)
+{
+    if (!f->removed || p->ours || p->removed == CAUSE_EVICTED || p->removed == f->removed)
         return;
-    if (terminated || strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0) {
-        read_end(p, terminated);
-        pod_container_ended(p);
-        return;
-    }
-    if (p->state == POD_RUNS)
-        return;
-    if (!node_find(c, "state", "running", NULL)) {
-        tell_waiting(p, why_it_waits(a, status));
-        return;
-    }
-    tell_waiting(p, NULL);
-    p->state = POD_RUNS;
-    pod_connect(p);
+    if (!p->removed)
+        p->removed_at = clock_run();
+    p->removed = f->removed;
+    p->gone_by = clock_mono() + (f->grace_s + LIMIT_REMOVAL_S) * NS_PER_S;
+    set(&p->why, f->why);
 }
+
+void pod_tell_sight(struct pod *p, bool unseen)
+{
+    struct kubernetes *kb = p->kb;
+    struct observation o = {.kind = unseen ? OBS_UNKNOWN : OBS_WAITING, /* it waits for nothing */
+                            .at = clock_run(),
+                            .attempt = p->attempt,
+                            .replica = p->replica,
+                            .free = -1};
+
+    if (p->unseen == unseen)
+        return;
+    p->unseen = unseen;
+    kb->client->observed(kb->client->ctx, &o);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
 
 enum { GENERATIONS = 5 };
 
@@ -159,18 +154,78 @@ static bool replace(struct pod *p)
 {
     struct kubernetes *kb = p->kb;
 
-    if (p->is_set_up || p->generation >= GENERATIONS)
+    if (p->is_set_up || p->ours || p->generation >= GENERATIONS)
         return false;
-    auto_free char *text =
-        xasprintf("pod %s was deleted before it started; creating it again", p->name);
+    auto_free char *text = xasprintf("pod %s was removed before it started; creating it again%s%s",
+                                     p->name, p->removed == CAUSE_EVICTED ? ": " : "",
+                                     p->removed == CAUSE_EVICTED ? p->why : "");
     kb->client->note(kb->client->ctx, text);
     kube_stream_free(p->stream);
     p->stream = NULL;
     p->state = POD_ENDED;
-    free(p->ip);
-    p->ip = NULL;
+    set(&p->ip, NULL);
     cluster_want_pod(p, p->attempt);
     return true;
+}
+
+static void look_at_end(struct pod *p, const struct pod_facts *f)
+{
+    if (p->removed && replace(p))
+        return;
+    p->container_ended = true;
+    p->end = f->end;
+    p->end.at = clock_run();
+    if (p->end.oom)
+        p->end.memory_limit = pod_replica(p)->role->res.memory_limit;
+    pod_container_ended(p);
+}
+
+void pod_look(struct pod *p, const struct node *object)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct pod_facts f = pod_facts(a, object);
+
+    if (p->state == POD_NONE || p->state == POD_WANTED || p->state == POD_ENDED)
+        return;
+    if (*f.ip && !p->ip)
+        p->ip = xstrdup(f.ip);
+    p->stage = f.stage;
+    look_at_removal(p, &f);
+    switch (f.stage) {
+    case STAGE_ENDED:
+        look_at_end(p, &f);
+        break;
+    case STAGE_RUNS:
+        if (p->state == POD_CREATED) {
+            tell_waiting(p, NULL, CAUSE_NONE);
+            (void)uv_timer_stop(p->timer);
+            p->state = POD_RUNS;
+            pod_connect(p);
+        }
+        if (f.out_of_sight || !p->lost_at)
+            pod_tell_sight(p, f.out_of_sight);
+        break;
+    default:
+        if (p->state == POD_CREATED)
+            look_at_waiting(a, p, &f);
+        break;
+    }
+}
+
+/* The shim may have more to say: its container can outlive the object. */
+void pod_is_missing(struct pod *p)
+{
+    auto_free char *why =
+        xasprintf("its pod %s was deleted; the API server does not say by whom", p->name);
+
+    if (p->state == POD_NONE || p->state == POD_WANTED || p->state == POD_ENDED || replace(p))
+        return;
+    look_at_removal(p, &(struct pod_facts){.removed = CAUSE_GONE, .why = why});
+    if (!p->container_ended) {
+        p->container_ended = true;
+        p->end = ENDING_UNKNOWN;
+    }
+    pod_container_ended(p);
 }
 
 static void changed(void *ctx, enum watch_change change, const struct node *object)
@@ -180,14 +235,10 @@ static void changed(void *ctx, enum watch_change change, const struct node *obje
 
     if (!p || kb->releasing)
         return;
-    if (change == WATCH_GONE && p->state != POD_ENDED && replace(p))
-        return;
-    look_at(p, object);
-    if (change == WATCH_GONE && p->state != POD_ENDED && p->state != POD_NONE) {
-        p->container_ended = true;
-        p->end = ENDING_UNKNOWN;
-        pod_container_ended(p);
-    }
+    if (change == WATCH_THERE || p->is_set_up)
+        pod_look(p, object);
+    if (change == WATCH_GONE)
+        pod_is_missing(p);
     kb->client->turn(kb->client->ctx);
 }
 
