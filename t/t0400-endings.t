@@ -236,7 +236,7 @@ spec:
   slotsPerWorker: 2
   runPolicy: {${deadline:+activeDeadlineSeconds: $deadline, }${backoff:+backoffLimit: $backoff}}
   mpiReplicaSpecs:
-    Launcher: {restartPolicy: OnFailure, $pod, command: [sh, -c, $(json_list "$1" | tr -d '[]')]}]}}}
+    Launcher: {restartPolicy: OnFailure, $pod, command: [sh, -c, $(json_list "$1" | tr -d '[]')]${limit:+, resources: {limits: {memory: $limit\}\}}}]}}}
     Worker: {replicas: 2, $pod}]}}}
 YAML
 }

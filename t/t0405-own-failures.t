@@ -32,4 +32,33 @@ done
 is $? 4 "the first failure's status"
 is "$(ranks failed)" 4 "whoever traps SIGTERM has not failed"
 is "$(ranks stopped | sort -u)" 9 "although it exits with a status"
+
+# --- refused before anything runs ----------------------------------------------------------------
+
+for place in "$WORK/nowhere/report" "$WORK"; do
+    run_muster run --report "$place" -n 1 -- touch "$WORK/ran"
+    is "$rc" 125 "a report that cannot be written to $place"
+    like "$(cat "$err")" "the report cannot be written: $WORK" "it is said why"
+    ok "and the job is not started" test ! -e "$WORK/ran"
+done
+
+# A signal between the making of the run directory and the loop.
+for i in 0 1 2 3 4 5 6 7; do
+    env --default-signal=TERM "$MUSTER" run -n 1 -- sleep 60 >/dev/null 2>&1 &
+    muster=$!
+    sleep "0.0$i"
+    kill "$muster"
+    wait "$muster"
+done
+is "$("$MUSTER" list --all | grep -cw lost)" 0 "a run that is ended while it begins is not lost"
+
+if can_be_user; then
+    user_copy
+    as_user ./muster run -q -n 1 -- true
+    XDG_STATE_HOME="$USER_DIR/home" run_muster rerun
+    is "$rc" 125 "root does not run another user's command again"
+    like "$(cat "$err")" "the run belongs to another user" "it is said why"
+else
+    skip "cannot become a user that may have namespaces" 2
+fi
 done_testing

@@ -168,3 +168,30 @@ void strbuf_add_shell_word(struct strbuf *sb, const char *s)
     }
     strbuf_addch(sb, '\'');
 }
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+void strbuf_add_typed_word(struct strbuf *sb, const char *s)
+{
+    const char *p = s;
+
+    while (*p && !is_control(*p))
+        p++;
+    if (!*p) {
+        strbuf_add_shell_word(sb, s);
+        return;
+    }
+    strbuf_addstr(sb, "$'");
+    for (; *s; s++) {
+        if (is_control(*s))
+            strbuf_addf(sb, "\\%03o", (unsigned char)*s);
+        else if (*s == '\'' || *s == '\\')
+            strbuf_addf(sb, "\\%c", *s);
+        else
+            strbuf_addch(sb, *s);
+    }
+    strbuf_addch(sb, '\'');
+}

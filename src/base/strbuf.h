@@ -43,5 +43,8 @@ void strbuf_add_escaped(struct strbuf *sb, const char *s, size_t n);
 
 /* Adds s quoted for a POSIX shell if it needs quotes. */
 void strbuf_add_shell_word(struct strbuf *sb, const char *s);
+/* The same for a person to read and to type again: control characters as $'\033', which bash, ksh
+ * and zsh understand, and a terminal does not. */
+void strbuf_add_typed_word(struct strbuf *sb, const char *s);
 
 #endif

@@ -93,7 +93,7 @@ static int explain_file(const struct explain *x, const char *path)
         if (job_adjust(a, &x->opts.job, jf.jobs[i], &spec, &changes, &e) < 0)
             exit_code = EXIT_USAGE;
         else
-            drop_stale_findings(&jf.diags, &x->opts.job, &changes);
+            drop_stale_findings(&jf.diags, &x->opts.job, &changes, x->engine);
         if (!exit_code && explain_job(x, a, spec, &told, &e) < 0)
             exit_code = EXIT_FAILED;
         if (exit_code)

@@ -38,6 +38,19 @@ static bool is_anothers(const struct stat *st)
            st->st_uid != geteuid() && st->st_uid != 0;
 }
 
+int tell_check_file(const char *path, struct err *e)
+{
+    const char *slash = strrchr(path, '/');
+    auto_free char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? err_set(e, -EISDIR, "%s is a directory", path) : 0;
+    return access(dir, W_OK | X_OK) < 0 ? err_sys(e, -errno, "%s", dir) : 0;
+}
+
 int tell_write_file(const char *path, const char *data, size_t n, struct err *e)
 {
     struct stat st;

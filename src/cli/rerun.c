@@ -1,6 +1,7 @@
 /* rerun.c - `muster rerun`: the command line of a run once more, in its directory. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -19,7 +20,7 @@ static int print_command(const struct command_line *c)
     auto_strbuf struct strbuf text = STRBUF_INIT;
 
     strbuf_addstr(&text, "cd ");
-    strbuf_add_shell_word(&text, c->cwd);
+    strbuf_add_typed_word(&text, c->cwd);
     strbuf_addstr(&text, " && ");
     command_line_text(c, &text);
     printf("%s\n", text.buf);
@@ -45,6 +46,13 @@ static int start(const struct command_line *c)
     return verb_run.run(&verb_run, (int)c->argv.n, argv);
 }
 
+static bool owner_is_other(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) < 0 || st.st_uid != geteuid();
+}
+
 static int run_rerun(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -62,6 +70,10 @@ static int run_rerun(const struct verb *verb, int argc, char **argv)
         return code;
     /* Closed before the new run begins, with its lock: that one's end may remove this run. */
     int fd = runs_open(&run, false, &ended, &e), r = fd < 0 ? fd : command_line_read(fd, &c, &e);
+    if (r == 0 && !o.print && owner_is_other(fd))
+        r = err_set(&e, -EPERM,
+                    "the run belongs to another user, whose command would run as you; use --print "
+                    "to see it");
     if (fd >= 0)
         (void)close(fd);
     if (r < 0) {

@@ -350,11 +350,12 @@ static int run_in(struct run *run)
         return refuse_job(run, CAUSE_UNSCHEDULABLE, "the job cannot be planned", &e);
     for (size_t i = 0; i < rd->notes.n; i++)
         tell_note(rd->notes.v[i]);
-    drop_stale_findings(&run->jf.diags, &o->job, &run->changes);
+    drop_stale_findings(&run->jf.diags, &o->job, &run->changes, run->engine);
     if (plan_refused(plan))
         tell_missing(run->a, plan);
     else
         tell_preface(&run->jf, &run->changes, plan);
+    drive_hold_signals();
     if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0 ||
         command_line_write(rd->fd, &run->command, &e) < 0)
         return refuse_start(run, plan, NULL, &e);
@@ -386,6 +387,8 @@ static int prepare(struct run *run, const struct job_spec *spec)
         job_put_images(&run->o.job);
     if (job_adjust(run->a, o, spec, &run->spec, &run->changes, &e) < 0)
         return refuse(NULL, &e); /* usage */
+    if (run->o.report && tell_check_file(run->o.report, &e) < 0)
+        return refuse("the report cannot be written", &e);
     if (rundir_name(id, run->o.run_dir, rd, &e) < 0)
         return refuse_job(run, CAUSE_UNSCHEDULABLE, NULL, &e);
     int r = job_runnable(o, run->spec, &e);

@@ -7,7 +7,14 @@
 struct given {
     const struct job_options *o;
     const struct changes *changes;
+    const struct engine_class *engine;
 };
+
+/* A pod keeps what its template says. */
+static bool pod_has_it(const struct given *g, const struct diag *d)
+{
+    return g->engine->has_images && strstr(d->path, "emplate.");
+}
 
 static bool counts_changed(const struct given *g, const struct diag *d)
 {
@@ -66,6 +73,9 @@ static const struct {
     {"W0408", counts_changed}, /* mpirun starts more than the workers take */
     {"W0421", workdir_given},  /* code that is not on this machine */
     {"W0423", counts_changed}, /* more nodes than tasks */
+    {"N0301", pod_has_it},     /* a key without effect on one machine */
+    {"N0303", pod_has_it},     /* a container beside the first */
+    {"N0305", pod_has_it},     /* a volume that only a cluster has */
     {"N0305", volume_given},   /* a volume that is not mounted */
     {"N0401", counts_changed}, /* where the number of workers comes from */
     {"N0402", counts_changed}, /* tasks and instances */
@@ -82,9 +92,9 @@ static bool is_untrue(const struct given *g, const struct diag *d)
 }
 
 void drop_stale_findings(struct diags *ds, const struct job_options *o,
-                         const struct changes *changes)
+                         const struct changes *changes, const struct engine_class *engine)
 {
-    const struct given g = {o, changes};
+    const struct given g = {o, changes, engine};
     size_t n = 0;
 
     for (size_t i = 0; i < ds->n; i++) {

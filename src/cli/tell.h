@@ -44,6 +44,8 @@ void tell_outputs(const struct strvec *outputs);
 /* That the layer of --overlay is gone, if it is. */
 void tell_discarded(const struct plan *plan);
 
+/* report_file.c: can a report be written there, as far as can be known before the job runs? */
+int tell_check_file(const char *path, struct err *e);
 /* report_file.c: writes a report: "-" is stdout; a regular or new file by temp + rename with mode
  * 0600; anything else (a pipe, a symbolic link, /dev/stderr) in place. -EPERM if a link or pipe is
  * neither the caller's nor root's. */

@@ -333,6 +333,22 @@ static bool is_ignored(int sig)
     return sigaction(sig, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN;
 }
 
+static void mask_signals(int how)
+{
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    (void)sigprocmask(how, &ends, NULL);
+}
+
+void drive_hold_signals(void)
+{
+    mask_signals(SIG_BLOCK);
+}
+
 /* Before the engine is started: a signal that comes meanwhile is heard when the loop runs. */
 static void catch_signals(struct driver *d)
 {
@@ -342,6 +358,7 @@ static void catch_signals(struct driver *d)
         if (!is_ignored(caught[i]))
             (void)uv_signal_start(&d->signals[i], on_signal, caught[i]);
     }
+    mask_signals(SIG_UNBLOCK);
 }
 
 static void begin(struct driver *d)

@@ -29,6 +29,10 @@ struct drive_options {
     void *ctx; /* of begun and ended */
 };
 
+/* From now on SIGINT, SIGTERM and SIGHUP wait until drive() hears them: a run directory must not be
+ * left behind by one that comes between its making and the loop. */
+void drive_hold_signals(void);
+
 /* Runs the job until nothing of it is left and returns it, ended. SIGINT, SIGTERM and SIGHUP stop
  * it, SIGUSR1 and SIGUSR2 are passed on. On failure before anything has started: NULL, e is set. */
 struct job *drive(const struct plan *plan, const struct rundir *rd,

@@ -78,6 +78,6 @@ void command_line_text(const struct command_line *c, struct strbuf *out)
     strbuf_addstr(out, "muster");
     for (size_t i = 0; i < c->argv.n; i++) {
         strbuf_addch(out, ' ');
-        strbuf_add_shell_word(out, c->argv.v[i]);
+        strbuf_add_typed_word(out, c->argv.v[i]);
     }
 }

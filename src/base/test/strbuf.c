@@ -81,6 +81,13 @@ static void test_shell_words(void)
         strbuf_add_shell_word(&sb, rows[i].in);
         is_str(sb.buf, rows[i].out, "%s for a shell", rows[i].out);
     }
+    auto_strbuf struct strbuf typed = STRBUF_INIT;
+    strbuf_add_typed_word(&typed, "it's");
+    is_str(typed.buf, "'it'\\''s'", "a word to type again");
+    strbuf_truncate(&typed, 0);
+    strbuf_add_typed_word(&typed, "a\033[31m'\\b");
+    is_str(typed.buf, "$'a\\033[31m\\'\\\\b'",
+           "control characters in it are not sent to a terminal");
 }
 
 static void test_strvec(void)

@@ -73,7 +73,14 @@ static int read_configs(struct loading *l, struct err *e)
     if (!list || !*list) {
         if (!l->rq->home)
             return err_set(e, -ENOENT, "no kubeconfig: HOME is not set");
-        return read_config(l, arena_printf(l->a, "%s/.kube/config", l->rq->home), e);
+        const char *path = arena_printf(l->a, "%s/.kube/config", l->rq->home);
+        int r = read_config(l, path, e);
+
+        return r != -ENOENT ? r
+                            : err_set(e, r,
+                                      "no kubeconfig: KUBECONFIG is not set and %s does not "
+                                      "exist; use --on local to run the job on this machine",
+                                      path);
     }
     for (const char *p = list; *p && l->n < MAX_FILES;) {
         size_t n = strcspn(p, ":");

@@ -40,7 +40,7 @@ void frame_setup(struct strbuf *out, const struct plan *plan, bool waits, uint32
     wire_put_u32(out, plan->n_replicas);
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         const struct replica *r = &plan->replicas[i];
-        bool limits = f->machine.cgroup_limits && r->role->kind != ROLE_LAUNCHER;
+        bool limits = f->machine.cgroup_limits;
         wire_put_str(out, r->name);
         wire_put_str(out, r->host);
         wire_put_str(out, r->address);
