@@ -33,7 +33,8 @@ struct kube_client {
     CURLM *multi;
     uv_timer_t *timer;
     struct kube_call *calls;
-    char *token; /* as a header, or NULL */
+    char *token;                   /* as a header, or NULL */
+    struct curl_slist *connect_to; /* the server, if its certificate has another name; else NULL */
     unsigned seed;
 };
 
@@ -187,11 +188,37 @@ static void set_blob(CURL *easy, CURLoption option, const struct pem *pem)
         (void)curl_easy_setopt(easy, option, &blob);
 }
 
+/* tls-server-name is what libcurl believes to speak to; it connects to the server all the same. */
+static char *url_of(const struct kube_client *c, const char *path)
+{
+    const char *name = c->acc->tls_server_name, *host = after_scheme(c);
+    size_t n = strcspn(host, "/");
+    const char *port = memrchr(host, ':', n);
+
+    if (!c->connect_to)
+        return xasprintf("%s%s", c->acc->server, path);
+    if (port && memchr(port, ']', (size_t)(host + n - port)))
+        port = NULL; /* an IPv6 address without a port */
+    return xasprintf("%.*s%s%s%s", (int)(host - c->acc->server), c->acc->server, name,
+                     port ? port : host + n, path);
+}
+
+static struct curl_slist *connect_to(const struct kube_client *c)
+{
+    auto_arena struct arena *a = arena_new();
+    const char *host = kube_host(a, c), *port = strrchr(host, ':');
+    bool has_port = port && !strchr(port, ']');
+
+    if (!c->acc->tls_server_name || strncmp(c->acc->server, "https:", 6) != 0)
+        return NULL;
+    return curl_slist_append(NULL, arena_printf(a, "::%s%s", host, has_port ? "" : ":"));
+}
+
 /* SSLKEY_BLOB and its likes copy nothing: the access outlives the client. */
 void *kube_handle(struct kube_client *c, const char *path)
 {
     const struct kube_access *acc = c->acc;
-    auto_free char *url = xasprintf("%s%s", acc->server, path);
+    auto_free char *url = url_of(c, path);
     CURL *easy = curl_easy_init();
 
     if (!easy)
@@ -205,6 +232,8 @@ void *kube_handle(struct kube_client *c, const char *path)
         (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
         (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
+    if (c->connect_to)
+        (void)curl_easy_setopt(easy, CURLOPT_CONNECT_TO, c->connect_to);
     if (acc->proxy)
         (void)curl_easy_setopt(easy, CURLOPT_PROXY, acc->proxy);
     if (acc->user)
@@ -293,6 +322,11 @@ static void begin(struct kube_call *call)
         call->headers = curl_slist_append(call->headers, c->token);
     call->headers = curl_slist_append(call->headers, "Accept: application/json");
     call->headers = curl_slist_append(call->headers, "Expect:");
+    if (c->connect_to) {
+        auto_arena struct arena *a = arena_new();
+        call->headers =
+            curl_slist_append(call->headers, arena_printf(a, "Host: %s", kube_host(a, c)));
+    }
     if (call->type) {
         auto_free char *type = xasprintf("Content-Type: %s", call->type);
         call->headers = curl_slist_append(call->headers, type);
@@ -521,6 +555,7 @@ int kube_client_new(uv_loop_t *loop, const struct kube_access *acc, struct kube_
     c = xcalloc(1, sizeof(*c));
     c->loop = loop;
     c->acc = acc;
+    c->connect_to = connect_to(c);
     c->seed = (unsigned)clock_mono();
     c->multi = curl_multi_init();
     c->timer = xcalloc(1, sizeof(*c->timer));
@@ -542,6 +577,7 @@ void kube_client_free(struct kube_client *c)
         return;
     while (c->calls)
         call_free(c->calls);
+    curl_slist_free_all(c->connect_to);
     (void)curl_multi_cleanup(c->multi);
     (void)uv_timer_stop(c->timer);
     uv_close((uv_handle_t *)c->timer, on_closed);
