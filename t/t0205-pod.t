@@ -6,10 +6,11 @@ import pathlib
 import signal
 import stat
 import sys
+import threading
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "t" / "lib"))
-from shim import ALL, PROCESS, Gone, Pod, exit_code  # noqa: E402
+from shim import ALL, PROCESS, Gone, Pod, exec_data, exec_result, exit_code  # noqa: E402
 
 SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim-pod")
 count = 0
@@ -213,6 +214,33 @@ def test_peers():
         same("does not know this run's key" in launcher.output("key.log"), True, "and it is said")
 
 
+def test_exec():
+    """A command for somebody outside the job, by pipes."""
+    with Pod(SHIM, env={"PATH": "/usr/bin:/bin"}) as pod:
+        pod.begin()
+        pod.spawn(0, 0, ["sleep", "1000"], env={"FROM_JOB": "job"}, cwd="/usr")
+        pod.until("started")
+        x = pod.exec("worker-0", "read a; echo got $a in $PWD for $FROM_JOB; echo bad >&2; kill -9 $$")
+        x.stdin.write(exec_data(b"in\n") + exec_data(b""))
+        x.stdin.flush()
+        same(exec_result(x), (b"got in in /usr for job\n", b"bad\n", 9), "streams, place and the signal that ends it")
+        x = pod.exec("worker-0", "head -c 3000000 /dev/zero | tr '\\0' x; cat | wc -c; exit 3")
+        writer = threading.Thread(target=lambda: (x.stdin.write(exec_data(b"y" * 100000) * 10 + exec_data(b"")), x.stdin.flush()))
+        writer.start()
+        out, _, status = exec_result(x)
+        writer.join()
+        same((len(out), out[-8:], status >> 8), (3000008, b"1000000\n", 3), "much in both directions")
+        x = pod.exec("elsewhere", "true")
+        same(exec_result(x)[2], None, "another host is not looked for")
+        x = pod.exec("worker-0", "trap '' HUP; echo up; sleep 1001")
+        same(b"up" in x.stdout.read(8 + 8 + 3), True, "a command that stays")
+        x.stdin.close()
+        x.wait(30)
+        x = pod.exec("worker-0", "i=0; while [ $i -lt 100 ] && ps -e -o args | grep -q '^sleep 100[1]'; do sleep 0.1; i=$((i+1)); done; test $i -lt 100")
+        same(exec_result(x)[2], 0, "ends when nobody is there any more")
+        same(pod.end(), 0, "it ends when asked")
+
+
 def test_launches():
     """A shell named mpirun starts ranks in another pod: both pods name its launch alike."""
     key = os.urandom(32)
@@ -238,6 +266,6 @@ def test_launches():
         same([worker.find("rank-exited", launch=i)["status"] >> 8 for i in (1, 2)], [3, 4], "with the ends of their ranks")
 
 
-for test in (test_size, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+for test in (test_size, test_exec, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

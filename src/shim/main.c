@@ -8,6 +8,7 @@
  *     muster-shim pod            the same as supervise, as the first process of a container
  *     muster-shim connect        the way from outside to the one above, by its own streams
  *     muster-shim peer           the way from another pod of the run, by a connection
+ *     muster-shim exec           a command in this pod for somebody outside, by its own streams
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static const struct role {
     {"supervise", supervise_main}, {"probe", probe_main},   {"agent", agent_main},
     {"ssh", agent_main},           {"rsh", agent_main},     {"muster-rank", rank_main},
     {"rank", rank_main},           {"mpirun", mpirun_main}, {"pod", pod_main},
-    {"connect", connect_main},     {"peer", peer_main},
+    {"connect", connect_main},     {"peer", peer_main},     {"exec", exec_main},
 };
 
 static const struct role *find_role(const char *name)

@@ -475,6 +475,60 @@ int peer_main(int argc, char **argv)
     return s.agent < 0 || serve(&s) < 0;
 }
 
+/* --- for somebody outside the job ------------------------------------------------------------- */
+
+/* A process for each direction: neither may keep the other waiting. */
+static pid_t carry(int from, int to, const int others[2])
+{
+    static char piece[PIECE];
+    ssize_t n;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    for (int i = 0; i < 2; i++)
+        (void)close(others[i]);
+    while ((n = read(from, piece, sizeof(piece))) != 0) {
+        if (n < 0 && errno != EINTR)
+            break;
+        if (n > 0 && io_write_all(to, piece, (size_t)n) < 0)
+            break;
+    }
+    (void)shutdown(to, SHUT_WR); /* if it is the connection, its end is seen */
+    _exit(0);
+}
+
+/* `muster-shim exec RUN_DIR`: the same as peer_main() for whoever may exec in the container, who
+ * needs no key. Its streams may be pipes, which serve() cannot use. */
+int exec_main(int argc, char **argv)
+{
+    struct serving s = {.peer = {.in = STRBUF_INIT, .out = STRBUF_INIT},
+                        .in = -1,
+                        .out = {-1, -1},
+                        .input = STRBUF_INIT};
+    int sv[2];
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (argc != 2 || setenv("MUSTER_RUN_DIR", argv[1], 1) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
+        return 1;
+    s.agent = packet_connect_run();
+    if (s.agent < 0)
+        return 1;
+    int others[2] = {sv[0], s.agent};
+    pid_t in = carry(STDIN_FILENO, sv[1], others), out = carry(sv[1], STDOUT_FILENO, others);
+    (void)close(sv[1]);
+    s.peer.sock = sv[0];
+    int r = in < 0 || out < 0 ? -1 : serve(&s);
+    (void)close(sv[0]);
+    (void)close(s.agent); /* a command that runs is killed now */
+    if (in > 0)
+        (void)kill(in, SIGKILL);
+    if (out > 0)
+        (void)waitpid(out, NULL, 0); /* the rest is on its way */
+    return r < 0;
+}
+
 /* --- listening -------------------------------------------------------------------------------- */
 
 struct peer_args {

@@ -10,5 +10,6 @@ int mpirun_main(int argc, char **argv);
 int pod_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int connect_main(int argc, char **argv);
+int exec_main(int argc, char **argv);
 
 #endif

@@ -16,6 +16,7 @@ import time
 SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW, MORE, FILES_END = range(1, 12)
 READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED, HEARD, UNLOGGED = range(64, 76)
 LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES = 76, 77, 78, 79
+AGENT_RUN, AGENT_NO_HOST, AGENT_EXITED, PEER_DATA = 128, 130, 131, 142
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT = 1, 2, 4
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
@@ -297,6 +298,14 @@ class Pod(Shim):
         f = self.until("files")
         return -f["error"], f["what"]
 
+    def exec(self, host, command):
+        """`muster-shim exec` with that request: a process with pipes, to which exec_data() belongs."""
+        process = subprocess.Popen([self.path, "exec", self.run_dir], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        body = text(host) + text(command) + u32(1) + text("")
+        process.stdin.write(struct.pack("=IHH", len(body), AGENT_RUN, 0) + body)
+        process.stdin.flush()
+        return process
+
     def disconnect(self):
         self.sock.close()
         self.link.wait(10)
@@ -318,6 +327,26 @@ class Pod(Shim):
             self.disconnect()
         self.shown.close()
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def exec_data(data):
+    """A piece of the command's stdin; an empty one is its end."""
+    body = u32(0) + u32(len(data)) + data
+    return struct.pack("=IHH", len(body), PEER_DATA, 0) + body
+
+
+def exec_result(process):
+    """Waits for its end: stdout, stderr and wait status of the command, None if it was not told."""
+    data, streams, status = process.stdout.read(), {1: b"", 2: b""}, None
+    while data:
+        n, kind, _ = struct.unpack_from("=IHH", data)
+        body, data = data[8:8 + n], data[8 + n:]
+        if kind == PEER_DATA:
+            streams[struct.unpack_from("=I", body)[0]] += body[8:]
+        elif kind == AGENT_EXITED:
+            status = struct.unpack("=I", body)[0]
+    process.wait(30)
+    return streams[1], streams[2], status
 
 
 def exit_code(status):

@@ -219,6 +219,8 @@ static const struct engine_ops kubernetes_ops = {
     .clear = kubernetes_clear,
     .release = kubernetes_release,
     .free = kubernetes_free,
+    .exec = kubernetes_exec,
+    .exec_stop = kubernetes_exec_stop,
     .log_open = kubernetes_log_open,
     .status = kubernetes_status,
 };

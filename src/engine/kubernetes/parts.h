@@ -6,6 +6,7 @@
  *     pod_status.c  what is new of it becomes observations
  *     pod_events.c  events, where a pod's own status does not say why it waits
  *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
+ *     exec.c        commands in a replica for somebody outside the job
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
  * runs, the engine connects to the shim inside by exec, and from then on speaks to it as the local
@@ -131,6 +132,12 @@ void events_wanted(struct kubernetes *kb);
 void events_end(struct kubernetes *kb);
 /* Counts of pods for people: "2 pods pending, 1 pulling, 5 running". */
 void pods_status(const struct kubernetes *kb, struct strbuf *out);
+
+/* --- exec.c ----------------------------------------------------------------------------------- */
+
+int kubernetes_exec(struct engine *en, uint32_t replica, const char *command, const int fds[3],
+                    const struct exec_client *client, struct engine_exec **ret, struct err *e);
+void kubernetes_exec_stop(struct engine_exec *x);
 
 /* --- pod_link.c ------------------------------------------------------------------------------- */
 

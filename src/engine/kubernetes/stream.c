@@ -39,7 +39,7 @@ struct kube_stream {
     bool inside;
     struct strbuf in, out, message;
     ns_t heard;
-    bool input_ended;
+    bool input_ended, paused;
     int status; /* of the command; -1: not known yet */
     struct err e;
     char *request;
@@ -123,7 +123,8 @@ static void flush(struct kube_stream *s)
         strbuf_consume(&s->out, n);
     }
     if (s->poll)
-        (void)uv_poll_start(s->poll, UV_READABLE | (s->out.len ? UV_WRITABLE : 0), on_socket);
+        (void)uv_poll_start(s->poll, (s->paused ? 0 : UV_READABLE) | (s->out.len ? UV_WRITABLE : 0),
+                            on_socket);
 }
 
 static void put_message(struct kube_stream *s, int channel, const char *data, size_t n)
@@ -149,6 +150,22 @@ void kube_stream_end_input(struct kube_stream *s)
         put_message(s, CHANNEL_CLOSE, "", 1); /* stdin is channel 0, the byte behind "" */
     s->input_ended = true;
     if (s->state == OPEN)
+        flush(s);
+}
+
+static void fill_again(struct kube_stream *s);
+
+void kube_stream_pause(struct kube_stream *s, bool pause)
+{
+    bool goes_on = s->paused && !pause;
+
+    s->paused = pause;
+    if (s->state != OPEN)
+        return;
+    s->heard = pause ? INT64_MAX : goes_on ? clock_mono() : s->heard;
+    if (goes_on)
+        fill_again(s); /* what TLS has read already makes no event */
+    else if (pause)
         flush(s);
 }
 
@@ -270,7 +287,7 @@ static void take_upgrade(struct kube_stream *s)
 
 static void fill(struct kube_stream *s)
 {
-    while (s->state != ENDED && !s->freed) {
+    while (s->state != ENDED && !s->freed && !s->paused) {
         size_t n = 0;
 
         strbuf_reserve(&s->in, PIECE);
@@ -292,11 +309,8 @@ static void fill(struct kube_stream *s)
     }
 }
 
-static void on_socket(uv_poll_t *poll, int status, int events)
+static void attend(struct kube_stream *s, int events)
 {
-    struct kube_stream *s = poll->data;
-
-    (void)status;
     s->inside = true;
     if (events & UV_WRITABLE)
         flush(s);
@@ -306,6 +320,18 @@ static void on_socket(uv_poll_t *poll, int status, int events)
     s->inside = false;
     if (s->freed)
         release(s);
+}
+
+static void on_socket(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    attend(poll->data, events);
+}
+
+static void fill_again(struct kube_stream *s)
+{
+    (void)uv_poll_start(s->poll, UV_READABLE | (s->out.len ? UV_WRITABLE : 0), on_socket);
+    attend(s, 0);
 }
 
 static void on_time(uv_timer_t *timer)

@@ -27,6 +27,8 @@ struct kube_stream *kube_stream_new(struct kube_client *c, uv_loop_t *loop, cons
                                     const struct stream_client *client);
 void kube_stream_send(struct kube_stream *s, const char *data, size_t n); /* to its stdin */
 void kube_stream_end_input(struct kube_stream *s);
+/* Nothing is received meanwhile; the server waits. It is not given up for its silence then. */
+void kube_stream_pause(struct kube_stream *s, bool pause);
 size_t kube_stream_pending(const struct kube_stream *s); /* bytes not sent yet */
 void kube_stream_free(struct kube_stream *s);            /* `ended` is not called; NULL is fine */
 
