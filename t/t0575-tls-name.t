@@ -48,13 +48,13 @@ users: [{name: u, user: {token: t}}]
 YAML
 }
 printf '%s\n' 'apiVersion: muster/v1' 'name: hello' 'roles: {worker: {image: none, command: "true"}}' >job.yaml
-config api.example >config
-KUBECONFIG=$WORK/config && export KUBECONFIG
+config api.example >kubeconfig
+KUBECONFIG=$WORK/kubeconfig && export KUBECONFIG
 run_job --on kubernetes job.yaml
 like "$rc $(cat "$err")" '^125 .*refused here' "the certificate has that name: the server is asked"
 is "$(head -n 1 requests)" "127.0.0.1:$port POST /apis/batch/v1/namespaces/default/jobs" "at its own address"
 rm requests
-config other.example >config
+config other.example >kubeconfig
 timeout -k 5 4 "$MUSTER" run --on kubernetes job.yaml >"$out" 2>"$err" </dev/null
 ok "it has not: nothing is asked" test ! -e requests
 done_testing

@@ -464,6 +464,14 @@ static void finish(struct kube_call *call, CURLcode code)
         status = 0;
     if (!call->streamed && comes_again(status, code) && repeat(call))
         return;
+    if (code == CURLE_OK && status == 200 && call->streams && call->in.len > 0) {
+        strbuf_addch(&call->in, '\n'); /* the last line of a log need not have one */
+        give_lines(call);
+        if (call->cancelled) {
+            call_free(call);
+            return;
+        }
+    }
     answer.status = (int)status;
     if (code == CURLE_WRITE_ERROR)
         answer.message = arena_printf(a, "%s %s: the answer is larger than %d MiB", call->method,

@@ -246,6 +246,7 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         kb->pods[i] = (struct pod){.kb = kb,
                                    .replica = i,
+                                   .init_log = -1,
                                    .in = STRBUF_INIT,
                                    .out = STRBUF_INIT,
                                    .marks = STRBUF_INIT,

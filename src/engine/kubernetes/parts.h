@@ -6,6 +6,7 @@
  *     pod_status.c  what is new of it becomes observations
  *     pod_events.c  events, where a pod's own status does not say why it waits
  *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
+ *     init_log.c    init containers that failed, and what they wrote
  *     exec.c        commands in a replica for somebody outside the job
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
@@ -69,6 +70,8 @@ struct pod {
     ns_t lost_at;            /* clock_mono() since when its shim does not answer; 0: it does */
     bool unseen;             /* its node does not answer, or its shim */
     bool asks, asked;        /* whether somebody removes it, before an end is told */
+    struct kube_call *init_call; /* asks for the log of an init container that failed; or NULL */
+    int init_log;                /* that is written to this file; or -1 */
 };
 
 struct kubernetes {
@@ -132,6 +135,12 @@ void events_wanted(struct kubernetes *kb);
 void events_end(struct kubernetes *kb);
 /* Counts of pods for people: "2 pods pending, 1 pulling, 5 running". */
 void pods_status(const struct kubernetes *kb, struct strbuf *out);
+
+/* --- init_log.c ------------------------------------------------------------------------------- */
+
+/* An init container has failed (p->end): its end is reported when its log is here. */
+void pod_fetch_init_log(struct pod *p);
+void pod_init_forget(struct pod *p);
 
 /* --- exec.c ----------------------------------------------------------------------------------- */
 

@@ -505,6 +505,7 @@ void pod_close(struct pod *p)
     kube_stream_free(p->stream);
     p->stream = NULL;
     p->ready = p->asks = false;
+    pod_init_forget(p);
     if (p->timer)
         (void)uv_timer_stop(p->timer);
     strbuf_truncate(&p->in, 0);
@@ -552,8 +553,10 @@ void pod_container_ended(struct pod *p)
                                 .text = p->end.fate ? p->why : NULL,
                                 .end = p->end};
 
-        if (!kb->running[process])
+        if (!kb->running[process] && !*p->end.init)
             continue;
+        if (!kb->running[process])
+            o.kind = OBS_SPAWN_FAILED; /* it was not asked for yet */
         kb->running[process] = false;
         if (!p->end.known && !*p->end.init)
             o.kind = OBS_GONE;

@@ -170,14 +170,17 @@ static bool replace(struct pod *p)
 
 static void look_at_end(struct pod *p, const struct pod_facts *f)
 {
-    if (p->removed && replace(p))
+    if (p->init_call || (p->removed && replace(p)))
         return;
     p->container_ended = true;
     p->end = f->end;
     p->end.at = clock_run();
     if (p->end.oom)
         p->end.memory_limit = pod_replica(p)->role->res.memory_limit;
-    pod_container_ended(p);
+    if (*p->end.init)
+        pod_fetch_init_log(p);
+    else
+        pod_container_ended(p);
 }
 
 void pod_look(struct pod *p, const struct node *object)
@@ -218,7 +221,8 @@ void pod_is_missing(struct pod *p)
     auto_free char *why =
         xasprintf("its pod %s was deleted; the API server does not say by whom", p->name);
 
-    if (p->state == POD_NONE || p->state == POD_WANTED || p->state == POD_ENDED || replace(p))
+    if (p->state == POD_NONE || p->state == POD_WANTED || p->state == POD_ENDED || p->init_call ||
+        replace(p))
         return;
     look_at_removal(p, &(struct pod_facts){.removed = CAUSE_GONE, .why = why});
     if (!p->container_ended) {
