@@ -15,7 +15,7 @@ same_env() # DUMP REPLICA RANK|null
 import json, sys
 path, dump, replica, rank = sys.argv[1:]
 own = {'_', 'PWD', 'OLDPWD', 'SHLVL',  # of a shell in between
-       'MUSTER_FORWARD'}  # of what an agent starts
+       'MUSTER_FORWARD', 'MUSTER_LAUNCH'}  # of what an agent starts
 seen = dict(v.split('=', 1) for v in open(dump, newline='').read().split('\0') if '=' in v)
 planned = [p['env'] for j in json.load(open(path))['jobs'] for p in j['processes']
            if p['replica'] == replica and p['rank'] == json.loads(rank)]

@@ -100,7 +100,7 @@ while IFS='|' read -r code want name _; do
 done <"$WORK/calls"
 is "$(awk '{ print $2 == "127.1.0.1" ? "worker-0" : $2 == "127.1.0.2" ? "worker-1" : $2 == "127.1.0.3" ? "worker-2" : $2, $3 }' "$WORK/reach" |
     awk '$1 == $2' | wc -l) $(wc -l <"$WORK/reach")" "36 36" "every replica reaches every other by all its names"
-changes='^(_|PWD|OLDPWD|SHLVL|MUSTER_FORWARD)='
+changes='^(_|PWD|OLDPWD|SHLVL|MUSTER_FORWARD|MUSTER_LAUNCH)='
 for f in env.ssh env.1; do
     grep -Ev "$changes" "$f" | sort >"$f.sorted"
 done
