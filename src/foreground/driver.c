@@ -19,7 +19,8 @@
 #include "foreground/live.h"
 #include "foreground/news.h"
 
-#define STATUS_MS 250 /* how often the progress line is drawn */
+#define STATUS_MS 250   /* how often the progress line is drawn */
+#define WAITING_MS 5000 /* until what is waited for is told */
 
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 #define N_CAUGHT (sizeof(caught) / sizeof(caught[0]))
@@ -36,14 +37,15 @@ struct driver {
     struct control *control; /* NULL if it could not be had */
     struct hang *hang;
     struct engine_client client;
-    uv_timer_t wake, status;
+    uv_timer_t wake, status, waiting;
     uv_signal_t signals[N_CAUGHT];
     int logs_fd; /* the run directory's */
     struct aborts aborts;
     bool write_failed; /* and somebody was told */
     bool refused;      /* by the engine, before anything was started */
     struct err refusal;
-    struct strvec unsaid; /* notes that stderr did not take at once */
+    struct strvec unsaid;     /* notes that stderr did not take at once */
+    struct strbuf waited_for; /* as it was told last */
 };
 
 static void turn(void *ctx);
@@ -121,12 +123,36 @@ static void tell_news(struct driver *d, const struct event *ev)
         say(d, text.buf);
 }
 
+/* Most reasons last for a moment, and many replicas come to the same one after the other: they are
+ * told together, and only if they last. */
+static void on_waiting(uv_timer_t *timer)
+{
+    struct driver *d = timer->data;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (d->job->phase != JOB_PENDING && d->job->phase != JOB_RUNNING)
+        return;
+    waiting_summary(d->job, &text);
+    if (text.len == 0 || strcmp(text.buf, d->waited_for.buf) == 0)
+        return;
+    strbuf_truncate(&d->waited_for, 0);
+    strbuf_addstr(&d->waited_for, text.buf);
+    say(d, text.buf);
+}
+
+static void note_waiting(struct driver *d, const struct event *ev)
+{
+    if (ev->type == EVENT_WAITING && ev->text && !uv_is_active((uv_handle_t *)&d->waiting))
+        (void)uv_timer_start(&d->waiting, on_waiting, WAITING_MS, 0);
+}
+
 /* An event is in the journal: the people in front of the screen may hear of it. */
 static void heard(void *ctx, const struct event *ev)
 {
     struct driver *d = ctx;
 
     tell_news(d, ev);
+    note_waiting(d, ev);
     if (ev->type == EVENT_RANK_STARTED) {
         aborts_follow(&d->aborts, d->job, ev, d->logs_fd);
         follow_rank(d, ev);
@@ -302,13 +328,27 @@ static void add_stopping(const struct job *job, char *text, size_t size)
                        job->cancel_signal == SIGINT ? ", or Ctrl-C again" : "");
 }
 
+/* "2 pods pending, 3 running; 2 of 5 workers pending: …". False: all of it runs, or ends. */
+static bool add_starting(const struct driver *d, struct strbuf *out)
+{
+    if (!d->engine->ops->status || d->job->stop != STOP_NONE ||
+        d->job->n_pending + d->job->n_starting == 0)
+        return false;
+    d->engine->ops->status(d->engine, out);
+    if (job_first_waiting(d->job))
+        strbuf_addstr(out, "; ");
+    waiting_summary(d->job, out);
+    return out->len > 0;
+}
+
 static void on_status(uv_timer_t *timer)
 {
     struct driver *d = timer->data;
     const struct launch *l = job_last_launch(d->job);
     uint32_t running = d->job->n_running, ended = d->job->n_ended, total = d->plan->n_processes;
     const char *what = d->plan->processes[0].rank >= 0 ? "ranks" : "processes";
-    char text[256], elapsed[DURATION_TEXT], next[64] = "";
+    char text[512], elapsed[DURATION_TEXT], next[64] = "";
+    auto_strbuf struct strbuf starting = STRBUF_INIT;
 
     add_stopping(d->job, next, sizeof(next));
     if (l) {
@@ -317,9 +357,14 @@ static void on_status(uv_timer_t *timer)
         total = l->size;
         what = "ranks";
     }
-    (void)snprintf(text, sizeof(text), "%s: %s, %u of %u %s running, %u ended, %s%s",
-                   d->plan->spec->name, job_state_name(d->job), running, total, what, ended,
-                   duration_text((clock_run() - d->job->created) / NS_PER_MS, elapsed), next);
+    duration_text((clock_run() - d->job->created) / NS_PER_MS, elapsed);
+    if (add_starting(d, &starting))
+        (void)snprintf(text, sizeof(text), "%s: %s, %s, %s", d->plan->spec->name,
+                       job_state_name(d->job), elapsed, starting.buf);
+    else
+        (void)snprintf(text, sizeof(text), "%s: %s, %u of %u %s running, %u ended, %s%s",
+                       d->plan->spec->name, job_state_name(d->job), running, total, what, ended,
+                       elapsed, next);
     live_status(d->live, text);
 }
 
@@ -371,7 +416,8 @@ static void begin(struct driver *d)
                &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
     (void)uv_timer_init(&d->loop, &d->wake);
     (void)uv_timer_init(&d->loop, &d->status);
-    d->wake.data = d->status.data = d;
+    (void)uv_timer_init(&d->loop, &d->waiting);
+    d->wake.data = d->status.data = d->waiting.data = d;
     (void)uv_timer_start(&d->status, on_status, STATUS_MS, STATUS_MS);
 }
 
@@ -461,6 +507,7 @@ static void finish(struct driver *d)
     if (d->live)
         show_the_rest(d);
     strvec_release(&d->unsaid);
+    strbuf_release(&d->waited_for);
     turn_free(d->turn);
     if (d->engine)
         d->engine->ops->free(d->engine);
@@ -474,7 +521,8 @@ static void finish(struct driver *d)
 struct job *drive(const struct plan *plan, const struct rundir *rd,
                   const struct drive_options *opts, struct err *e)
 {
-    struct driver d = {.plan = plan, .opts = opts, .unsaid = STRVEC_INIT};
+    struct driver d = {
+        .plan = plan, .opts = opts, .unsaid = STRVEC_INIT, .waited_for = STRBUF_INIT};
     const struct live_options view = {.colour = {opts->colour[0], opts->colour[1]},
                                       .by_rank = plan->n_replicas == 1,
                                       .no_prefix = opts->no_prefix,

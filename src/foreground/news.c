@@ -38,10 +38,20 @@ static void of_ending(const struct job *job, const struct event *e, struct strbu
     const struct proc *p = &job->procs[e->process];
     const struct process *pp = &job->plan->processes[e->process];
 
+    const char *name = job->plan->replicas[pp->replica].name, *why = job_why(job, pp->replica);
+
     if (p->state != PROC_BACKOFF)
         return;
-    strbuf_addf(out, "%s exited with status %d and is restarted",
-                job->plan->replicas[pp->replica].name, ending_exit_code(&p->end));
+    if (p->end.fate) {
+        strbuf_addf(out, "%s %s", name,
+                    p->end.fate == CAUSE_EVICTED ? "was evicted" : "disappeared");
+        if (why)
+            strbuf_addf(out, " (%s)", why);
+        strbuf_addstr(out, " and is restarted");
+    } else {
+        strbuf_addf(out, "%s exited with status %d and is restarted", name,
+                    ending_exit_code(&p->end));
+    }
     add_wait(e->at, p->restart_at, out);
 }
 
@@ -94,6 +104,13 @@ void news_of(const struct job *job, const struct event *e, struct strbuf *out)
     case EVENT_STARTED:
         if (job->debugging && job->phase == JOB_RUNNING && job->running_at == e->at)
             of_debugging(job, out);
+        break;
+    case EVENT_UNKNOWN:
+        strbuf_addf(out, "%s is out of sight: its node does not respond",
+                    job->plan->replicas[e->replica].name);
+        break;
+    case EVENT_SEEN:
+        strbuf_addf(out, "%s is in sight again", job->plan->replicas[e->replica].name);
         break;
     case EVENT_HELD:
         of_holding(job, out);

@@ -508,11 +508,11 @@ const struct wait_reason *job_waiting(const struct job *job, uint32_t replica);
 const struct wait_reason *job_first_waiting(const struct job *job);
 struct strbuf;
 void waiting_text(const struct wait_reason *w, struct strbuf *out); /* "needs 4 GPUs, 2 free" */
+/* All of them: "2 of 5 workers pending: 0/3 nodes are available". Nothing if nothing waits. */
+void waiting_summary(const struct job *job, struct strbuf *out);
 
 /* The platform's words for the fate of a replica, or NULL. */
 const char *job_why(const struct job *job, uint32_t replica);
-/* How many replicas of a role wait for the same as this one, itself included; 0: it does not. */
-uint32_t job_waiting_alike(const struct job *job, uint32_t replica);
 
 bool ending_ok(const struct ending *e);         /* exit code 0 */
 bool ending_is_refused(const struct ending *e); /* the platform never started it */

@@ -319,7 +319,7 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
                     job->n_running, job->plan->n_processes, job->n_ended);
     if (job->phase != JOB_ENDED && job_first_waiting(job)) {
         strbuf_addstr(&sentence, "; waiting: ");
-        waiting_text(job_first_waiting(job), &sentence);
+        waiting_summary(job, &sentence);
     }
     if (!ctx->recorded)
         hint_for(job, ctx->log_tail, &hint);

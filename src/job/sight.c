@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/strbuf.h"
 
 void sight_release(struct job *job)
 {
@@ -233,25 +232,6 @@ ns_t sight_patience(const struct job *job, int32_t *ret_replica)
     return first ? first + job->rules.start_timeout_ms * NS_PER_MS : 0;
 }
 
-static bool same_reason(const struct wait_reason *a, const struct wait_reason *b)
-{
-    return strcmp(a->what, b->what) == 0 && a->needs == b->needs && a->free == b->free;
-}
-
-uint32_t job_waiting_alike(const struct job *job, uint32_t replica)
-{
-    const struct wait_reason *w = job_waiting(job, replica);
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; w && i < job->plan->n_replicas; i++) {
-        const struct wait_reason *other = job_waiting(job, i);
-
-        n += other && same_reason(w, other) &&
-             job->plan->replicas[i].role == job->plan->replicas[replica].role;
-    }
-    return n;
-}
-
 const struct wait_reason *job_first_waiting(const struct job *job)
 {
     const struct wait_reason *w = job_waiting(job, WAITING_JOB);
@@ -259,15 +239,4 @@ const struct wait_reason *job_first_waiting(const struct job *job)
     for (uint32_t i = 0; !w && job->waiting && i < job->plan->n_replicas; i++)
         w = job_waiting(job, i);
     return w;
-}
-
-void waiting_text(const struct wait_reason *w, struct strbuf *out)
-{
-    if (w->needs > 0)
-        strbuf_addf(out, "needs %lld ", (long long)w->needs);
-    strbuf_add_escaped(out, w->what, strlen(w->what));
-    if (w->needs > 0 && w->free >= 0)
-        strbuf_addf(out, ", %lld free", (long long)w->free);
-    if (w->ahead > 0)
-        strbuf_addf(out, "; ahead: %u job%s", w->ahead, w->ahead == 1 ? "" : "s");
 }

@@ -241,6 +241,7 @@ static void test_late(void)
         "available",
         "the verdict has the last reason");
     stage_free(&st);
+    strbuf_truncate(&text, 0);
 
     stage_cast(&st, "worker 3 0 0", PLATFORM_MUSTER);
     st.spec.gang = true;
@@ -251,11 +252,20 @@ static void test_late(void)
     w.text = "ContainerCreating";
     w.end.fate = CAUSE_NONE;
     (void)say(&st, w);
-    is_int((int)job_waiting_alike(st.job, 1), 1, "one waits");
+    waiting_summary(st.job, &text);
+    is_str(text.buf, "1 of 3 workers pending: ContainerCreating", "one waits");
     w.replica = 2;
     (void)say(&st, w);
-    is_int((int)job_waiting_alike(st.job, 1), 2, "two wait for the same");
-    is_int((int)job_waiting_alike(st.job, 0), 0, "one does not wait");
+    strbuf_truncate(&text, 0);
+    waiting_summary(st.job, &text);
+    is_str(text.buf, "2 of 3 workers pending: ContainerCreating", "two wait for the same");
+    w.text = "FailedMount: nfs";
+    (void)say(&st, w);
+    strbuf_truncate(&text, 0);
+    waiting_summary(st.job, &text);
+    is_str(text.buf,
+           "1 of 3 workers pending: ContainerCreating; 1 of 3 workers pending: FailedMount: nfs",
+           "now for two things");
     stage_decide(&st, AT(61));
     stage_stop_all(&st, AT(62));
     is_str(cause_kind_name(st.job->cause.kind), "not-ready", "without a fate it is not ready");
