@@ -48,6 +48,7 @@ struct kube_call {
     struct strbuf body, in;
     size_t sent; /* bytes of body */
     bool streams, streamed;
+    bool has_lines;         /* perhaps: they are given outside of libcurl's calls */
     bool inside, cancelled; /* in a function of the caller; it is not wanted any more */
     ns_t give_up;           /* clock_mono() */
     unsigned tries;
@@ -246,11 +247,14 @@ void *kube_handle(struct kube_client *c, const char *path)
     return easy;
 }
 
+static void call_free(struct kube_call *call);
+
 static void give_lines(struct kube_call *call)
 {
     size_t done = 0;
     char *end;
 
+    call->has_lines = false;
     call->inside = true;
     while (!call->cancelled && (end = memchr(call->in.buf + done, '\n', call->in.len - done))) {
         size_t n = (size_t)(end - call->in.buf) - done;
@@ -262,6 +266,24 @@ static void give_lines(struct kube_call *call)
     }
     call->inside = false;
     strbuf_consume(&call->in, done);
+    if (call->cancelled)
+        call_free(call);
+}
+
+/* A line may make its receiver send or cancel other requests, which libcurl does not take inside its
+ * own functions; so they are not given there. Anything may have changed after each. */
+static void give_all_lines(struct kube_client *c)
+{
+    struct kube_call *call = c->calls;
+
+    while (call) {
+        if (!call->has_lines) {
+            call = call->next;
+            continue;
+        }
+        give_lines(call);
+        call = c->calls;
+    }
 }
 
 static size_t on_data(char *data, size_t size, size_t n, void *ctx)
@@ -274,9 +296,8 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
         return 0;
     strbuf_add(&call->in, data, n);
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (call->streams && status == 200)
-        give_lines(call);
-    return call->cancelled ? 0 : n;
+    call->has_lines = call->streams && status == 200;
+    return n;
 }
 
 static size_t on_send(char *data, size_t size, size_t n, void *ctx)
@@ -501,6 +522,7 @@ static void look(struct kube_client *c)
     CURLMsg *msg;
     int left;
 
+    give_all_lines(c);
     while ((msg = curl_multi_info_read(c->multi, &left))) {
         char *call;
 
@@ -546,7 +568,6 @@ void kube_cancel(struct kube_call *call)
 {
     if (!call)
         return;
-    /* libcurl does not let go of a handle inside its own calls */
     if (call->inside)
         call->cancelled = true;
     else
