@@ -110,6 +110,8 @@
 #define LIMIT_SHADOW_ENTRIES 1024             /* entries of a directory that gets a substitute */
 #define LIMIT_VOLUME_OPTIONS 256              /* --volume */
 #define LIMIT_MODULE_MS 5000                  /* for Python to check whether a module exists */
+#define LIMIT_CODE_BYTES (256 << 20)          /* code and inputs that are sent into pods */
+#define LIMIT_CODE_FILES 20000                /* their files and directories */
 #define LIMIT_OVERLAY_BYTES (4LL << 30)       /* the layer of --overlay in memory */
 
 #endif

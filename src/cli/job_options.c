@@ -72,6 +72,10 @@ const struct opt job_here_opts[] = {
      .help = "--on kubernetes: use this context of the kubeconfig"},
     {"namespace", 0, OPT_STRING, AT(namespace_), "NAME",
      .help = "--on kubernetes: use this namespace"},
+    {"code", 0, OPT_STRING, AT(code), "DIR",
+     .help = "--on kubernetes: send this directory to the pods and run in it"},
+    {"code-volume", 0, OPT_STRING, AT(code_volume), "CLAIM[:SUBPATH]",
+     .help = "--on kubernetes: mount this claim as the code directory"},
     {"clean-env", 0, OPT_FLAG, AT(clean_env),
      .help = "pass on only PATH, HOME, USER, LANG and TERM"},
     OPT_END,
@@ -88,6 +92,7 @@ void job_options_release(struct job_options *o)
         strvec_release(lists[i]);
     free(o->workdir_abs);
     free(o->keep_overlay_abs);
+    free(o->code_abs);
 }
 
 /* --- checks -------------------------------------------------------------------------------------
@@ -118,6 +123,27 @@ static int check_workdir(const struct verb *verb, struct job_options *o)
         return usage_error(verb, "--workdir %s: %s", o->workdir, strerror(errno));
     if (stat(o->workdir_abs, &st) < 0 || !S_ISDIR(st.st_mode))
         return usage_error(verb, "--workdir %s: not a directory", o->workdir);
+    return 0;
+}
+
+static int check_code(const struct verb *verb, struct job_options *o)
+{
+    struct stat st;
+
+    if (o->code && o->code_volume)
+        return usage_error(verb, "--code and --code-volume cannot be used together");
+    size_t n = o->code_volume ? strcspn(o->code_volume, ":/") : 0;
+
+    if (o->code_volume && (n == 0 || o->code_volume[n] == '/'))
+        return usage_error(verb, "--code-volume must be CLAIM or CLAIM:SUBPATH, not \"%s\"",
+                           o->code_volume);
+    if (!o->code)
+        return 0;
+    o->code_abs = realpath(o->code, NULL);
+    if (!o->code_abs)
+        return usage_error(verb, "--code %s: %s", o->code, strerror(errno));
+    if (stat(o->code_abs, &st) < 0 || !S_ISDIR(st.st_mode))
+        return usage_error(verb, "--code %s: not a directory", o->code);
     return 0;
 }
 
@@ -324,6 +350,8 @@ int job_options_check(const struct verb *verb, struct job_options *o)
     if (!code)
         code = check_workdir(verb, o);
     if (!code)
+        code = check_code(verb, o);
+    if (!code)
         code = check_values(verb, o);
     if (!code)
         code = check_maps(verb, o);
@@ -431,6 +459,8 @@ struct survey_request job_survey(const struct job_options *o, const struct job_s
         .memory = o->memory_here,
         .gpus = (int)o->gpus,
         .require_gpus = o->require_gpus,
+        .code = o->code_abs,
+        .code_volume = o->code_volume,
         .context = o->context,
         .namespace_ = o->namespace_,
     };

@@ -24,13 +24,14 @@ struct job_options {
     struct strvec put_images;         /* convert: other images */
     const char *context, *namespace_; /* of a cluster, or NULL */
     const char *workdir, *inventory, *secrets, *configmaps;
+    const char *code, *code_volume; /* of a cluster, or NULL */
     bool fit, clean_env, require_gpus, overlay, private_workdir, no_restart;
     const char *keep_overlay;
     int64_t gpus; /* -1 = not given */
 
     /* what job_options_check() made of them */
     struct strvec maps, volumes_abs; /* with absolute paths */
-    char *workdir_abs, *keep_overlay_abs;
+    char *workdir_abs, *keep_overlay_abs, *code_abs;
     int64_t cpus_here, memory_here; /* of the inventory; 0 = this machine's */
 };
 

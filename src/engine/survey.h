@@ -29,6 +29,8 @@ struct survey_request {
     bool clean_env, inherit_all;
     bool overlay, private_workdir;
     const char *keep_overlay;
+    const char *code;                 /* absolute directory for a cluster, or NULL */
+    const char *code_volume;          /* "CLAIM[:SUBPATH]" instead, or NULL */
     const char *context, *namespace_; /* of a cluster, or NULL: as the kubeconfig says */
     int cpus;                         /* 0: as found */
     int64_t memory;                   /* the same */

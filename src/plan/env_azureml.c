@@ -112,7 +112,8 @@ static void add_values(struct env_set *set, const struct plan *plan)
     for (size_t i = 0; i < plan->spec->n_values; i++) {
         const struct job_value *v = &plan->spec->values[i];
 
-        set->local = v->kind == VALUE_OUTPUT || (v->kind == VALUE_INPUT && !v->remote);
+        set->local = !plan->facts->site.code &&
+                     (v->kind == VALUE_OUTPUT || (v->kind == VALUE_INPUT && !v->remote));
         add(set, arena_printf(set->arena, "%s%s", prefixes[v->kind], v->name),
             value_here(set->arena, plan->spec, plan->facts, v));
         set->local = false;
@@ -129,8 +130,9 @@ static void add_job(struct env_set *set, const struct plan *plan, const struct r
     /* there it is an identifier of its own; what libraries ask is whether it is set */
     add(set, "AZUREML_EXPERIMENT_ID", experiment);
     add(set, "AZUREML_ARM_PROJECT_NAME", experiment);
-    add_path(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
-    add_path(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
+    set->local = !facts->site.code;
+    add(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
+    add(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
     add_path(set, "AZ_BATCHAI_JOB_TEMP", facts->site.scratch_dir);
     add_path(set, "AZ_BATCHAI_STDOUTERR_DIR",
              arena_printf(set->arena, "%s/logs", facts->site.run_dir));

@@ -275,6 +275,20 @@ static int add_roles(struct builder *b, bool launchers, struct err *e)
 
 /* --- what is written for the job -------------------------------------------------------------- */
 
+/* Azure ML's is a directory of this machine, which is sent. Others name one of the container, or one
+ * beside the job file. */
+static const char *workdir_elsewhere(struct arena *a, const struct job_spec *spec,
+                                     const struct site *site, const char *asked)
+{
+    if (site->code && platform_sends_workdir(spec->platform.environment))
+        return site->code;
+    if (asked && asked[0] == '/')
+        return asked;
+    if (!site->code || !asked || !strcmp(asked, ".") || !strcmp(asked, "./"))
+        return site->code;
+    return arena_printf(a, "%s/%s", site->code, asked + 2 * !strncmp(asked, "./", 2));
+}
+
 static const char *const *workdirs_of(struct arena *a, const struct job_spec *spec,
                                       const struct facts *facts)
 {
@@ -284,7 +298,7 @@ static const char *const *workdirs_of(struct arena *a, const struct job_spec *sp
         const char *asked = spec->roles[i].workdir;
 
         if (facts->site.elsewhere)
-            dirs[i] = asked && asked[0] == '/' ? asked : NULL;
+            dirs[i] = workdir_elsewhere(a, spec, &facts->site, asked);
         else if (!spec->file)
             dirs[i] = asked ? asked : facts->caller.dir;
         else if (!asked || !facts->machine.workdir_ok[i])

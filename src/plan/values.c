@@ -7,7 +7,10 @@ const char *value_here(struct arena *a, const struct job_spec *spec, const struc
                        const struct job_value *v)
 {
     const char *text = v->text ? v->text : "";
+    const char *sent = facts->site.inputs ? facts->site.inputs[v - spec->values] : NULL;
 
+    if (sent)
+        return sent;
     if (v->here)
         return v->here;
     if (v->kind == VALUE_OUTPUT)

@@ -71,3 +71,8 @@ bool platform_has_kubelet(enum platform_kind kind)
 {
     return kind == PLATFORM_T9K || kind >= PLATFORM_MPIJOB_V1ALPHA1;
 }
+
+bool platform_sends_workdir(enum platform_kind kind)
+{
+    return kind == PLATFORM_AZUREML || kind == PLATFORM_AZUREML_PREVIEW;
+}

@@ -60,6 +60,9 @@ int platform_kind_of(const struct platform *platform);
 /* One of Kubeflow's MPIJobs, whatever its version? */
 bool platform_is_mpijob(enum platform_kind kind);
 
+/* Is a job's working directory one of the caller's machine, which the platform uploads? */
+bool platform_sends_workdir(enum platform_kind kind);
+
 /* Are its pods made by a kubelet, which expands $(NAME) and nothing else? */
 bool platform_has_kubelet(enum platform_kind kind);
 

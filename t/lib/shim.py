@@ -170,7 +170,10 @@ class Shim:
                     return frame
             if not select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
                 raise TimeoutError("nothing for %g s after %r" % (timeout, self.seen[-3:]))
-            data = self.sock.recv(65536)
+            try:
+                data = self.sock.recv(65536)
+            except ConnectionResetError:  # it has not read all that was sent
+                data = b""
             if not data:
                 raise Gone()
             self.buffer += data

@@ -34,7 +34,7 @@ static const char *job_path(struct arena *a, const struct kubernetes *kb, bool o
                         kb->plan->facts->site.namespace_, one ? "/" : "", one ? kb->run.name : "");
 }
 
-static void refuse(struct kubernetes *kb, const char *why)
+void cluster_refuse(struct kubernetes *kb, const char *why)
 {
     struct err e;
 
@@ -109,7 +109,8 @@ void cluster_want_pod(struct pod *p, uint32_t attempt)
         return;
     p->generation = p->attempt == attempt ? p->generation + 1 : 1;
     p->attempt = attempt;
-    p->is_set_up = p->container_ended = p->ours = p->unseen = p->pulls = p->asked = false;
+    p->is_set_up = p->container_ended = p->ours = p->unseen = p->pulls = p->asked = p->has_code =
+        false;
     p->removed = CAUSE_NONE;
     p->stage = STAGE_PENDING;
     p->pull_failed = p->quota_until = p->lost_at = 0;
@@ -154,7 +155,7 @@ static void part_created(void *ctx, const struct kube_answer *answer)
     struct kubernetes *kb = ctx;
 
     if (!kube_ok(answer) && strcmp(answer->reason, "AlreadyExists") != 0) {
-        refuse(kb, answer->message);
+        cluster_refuse(kb, answer->message);
         return;
     }
     if (--kb->missing > 0 || kb->releasing)
@@ -221,7 +222,7 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
     struct err e;
 
     if (!kube_ok(answer)) {
-        refuse(kb, answer->message);
+        cluster_refuse(kb, answer->message);
         return;
     }
     kb->run.uid =
@@ -229,7 +230,7 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
     kb->anchored = clock_mono();
     (void)uv_timer_start(kb->heartbeat, beat, HEARTBEAT_S * 1000, HEARTBEAT_S * 1000);
     if (read_shim(&shim, &e) < 0) {
-        refuse(kb, e.text);
+        cluster_refuse(kb, e.text);
         return;
     }
     if (kb->releasing)

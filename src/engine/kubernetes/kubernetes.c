@@ -20,10 +20,15 @@ static struct kubernetes *of(struct engine *en)
     return (struct kubernetes *)en;
 }
 
+/* Without a directory of its own a process begins in its container's. */
 static struct frame_place place(struct arena *a, const struct kubernetes *kb, uint32_t process,
                                 struct start start)
 {
-    return (struct frame_place){.cwd = "", .env = kube_process_env(a, kb->plan, process, start)};
+    const struct plan *plan = kb->plan;
+    const char *dir = plan_workdir(a, plan, &plan->replicas[plan->processes[process].replica]);
+
+    return (struct frame_place){.cwd = dir ? dir : "",
+                                .env = kube_process_env(a, plan, process, start)};
 }
 
 static void kubernetes_open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
@@ -205,6 +210,7 @@ static void kubernetes_free(struct engine *en)
     free(kb->starts);
     free(kb->running);
     launches_clear(&kb->launches);
+    code_release(&kb->code);
     arena_free(kb->arena);
     free(kb);
 }
@@ -257,11 +263,14 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
     int r = kubernetes_access(kb->arena, plan->facts->site.context, plan->facts->site.namespace_,
                               &kb->access, e);
     if (r == 0)
+        r = pod_code_list(kb, e);
+    if (r == 0)
         r = cluster_begin(kb, e);
     if (r < 0) {
         kubernetes_free(&kb->engine);
         return r;
     }
+    pod_code_tell(kb);
     pods_watch(kb);
     *ret = &kb->engine;
     return 0;

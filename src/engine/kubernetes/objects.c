@@ -185,6 +185,35 @@ static void add_item(struct arena *a, struct node *items, const char *key, int m
     make_add(a, items, item);
 }
 
+/* --code-volume: the claim is the code directory. */
+static void add_code_volume(struct arena *a, const struct kube_run *run, struct node *pod,
+                            struct node *container)
+{
+    const char *claim = run->plan->facts->site.code_volume;
+    struct node *volume = named(a, "muster-code"), *mount = named(a, "muster-code");
+    size_t n = claim ? strcspn(claim, ":") : 0;
+
+    if (!claim)
+        return;
+    put(a, make_below(a, volume, "persistentVolumeClaim"), "claimName", arena_strndup(a, claim, n));
+    make_add(a, make_list_below(a, pod, "volumes"), volume);
+    put(a, mount, "mountPath", POD_CODE_DIR);
+    if (claim[n])
+        put(a, mount, "subPath", claim + n + 1);
+    make_add(a, make_list_below(a, container, "volumeMounts"), mount);
+}
+
+/* The directory that processes begin in comes with SPAWN: that of the code is not there yet when the
+ * container starts, and a kubelet would make one that only this machine has. */
+static void drop_other_workdir(struct arena *a, const struct kube_run *run,
+                               const struct replica *rp, struct node *container)
+{
+    const char *dir = plan_workdir(a, run->plan, rp);
+
+    if (!dir || strcmp(dir, node_text(node_get(container, "workingDir"), "")) != 0)
+        make_drop(container, "workingDir");
+}
+
 /* What the operator of an MPIJob mounts in its pods: hostfile and discover_hosts.sh. */
 static void add_operator_files(struct arena *a, const struct kube_run *run, const struct role *role,
                                struct node *pod, struct node *container)
@@ -329,6 +358,8 @@ const struct node *kube_pod(struct arena *a, const struct kube_run *run, const s
     given_rename(a, run, pod);
     add_volumes(a, run, pod, c);
     add_operator_files(a, run, rp->role, pod, c);
+    add_code_volume(a, run, pod, c);
+    drop_other_workdir(a, run, rp, c);
     put_names(a, run, rp, pod);
     put(a, pod, "restartPolicy", "Never");
     put_default(a, pod, "enableServiceLinks", make_bool(a, false));

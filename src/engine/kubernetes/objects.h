@@ -18,6 +18,9 @@
 #define KUBE_LABELS "muster.internal/" /* run, job, role, index, attempt */
 #define POD_SHIM_DIR "/muster/bin"
 #define POD_RUN_DIR "/muster/run"
+#define POD_CODE "code" /* below the run directory; inputs of Azure ML beside it */
+#define POD_INPUTS "inputs"
+#define POD_CODE_DIR POD_RUN_DIR "/" POD_CODE
 #define POD_SCRATCH_DIR POD_RUN_DIR "/scratch"
 #define POD_SHIM POD_SHIM_DIR "/muster-shim"
 #define KUBE_ANCHOR_S 60 /* the run ends this long after its client was last heard of */

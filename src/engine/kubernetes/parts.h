@@ -8,6 +8,7 @@
  *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
  *     init_log.c    init containers that failed, and what they wrote
  *     exec.c        commands in a replica for somebody outside the job
+ *     pod_code.c    code and inputs, which are sent to it first
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
  * runs, the engine connects to the shim inside by exec, and from then on speaks to it as the local
@@ -22,6 +23,7 @@
 #include "base/strbuf.h"
 #include "base/strvec.h"
 #include "engine/engine.h"
+#include "engine/kubernetes/code.h"
 #include "engine/kubernetes/launches.h"
 #include "engine/kubernetes/objects.h"
 #include "engine/kubernetes/pod_facts.h"
@@ -41,6 +43,13 @@ struct log_place { /* of a log that a pod sends */
     int64_t size;  /* bytes that we have */
 };
 
+struct sending { /* of code into a pod (pod_code.c) */
+    bool on;
+    size_t next; /* entry of the list */
+    int fd;      /* of a file that is partly sent, or -1 */
+    int64_t offset, bytes;
+};
+
 struct pod {
     struct kubernetes *kb;
     uint32_t replica, attempt, generation;
@@ -50,7 +59,9 @@ struct pod {
     uv_timer_t *timer;          /* until the next try to connect */
     struct strbuf in, out;      /* frames; out: until the shim is ready */
     bool is_set_up;             /* the shim was: from now on muster attaches */
-    bool ready;                 /* it answers on this connection */
+    bool ready;                 /* it answers on this connection, and has the code */
+    bool has_code;
+    struct sending sending;
     struct log_place *logs;
     size_t n_logs, cap_logs;
     struct strbuf marks; /* a line that is not complete */
@@ -92,6 +103,8 @@ struct kubernetes {
     ns_t anchored;    /* clock_mono() when the anchor was created */
     unsigned missing; /* objects that pods need and that are not there yet */
     bool refused, releasing, released;
+    struct code_list code; /* what every pod is sent; empty: nothing */
+    ns_t told_code;        /* when progress was last reported */
     unsigned char key[32]; /* of the shims, for each other */
     struct pod *pods;      /* by replica */
     struct start *starts;  /* by process: the one asked for last; attempt 0: none */
@@ -116,6 +129,8 @@ void cluster_want_pod(struct pod *p, uint32_t attempt);
 void cluster_delete_pod(struct pod *p);
 /* Asks for the object of this pod; `done` gets a list of at most one. */
 void cluster_ask_pod(struct pod *p, void (*done)(void *ctx, const struct kube_answer *answer));
+/* The job cannot be run. */
+void cluster_refuse(struct kubernetes *kb, const char *why);
 /* Deletes everything, then calls client->released. */
 void cluster_end(struct kubernetes *kb);
 
@@ -159,5 +174,17 @@ void pod_flush(struct pod *p);
 void pod_put_hosts(struct pod *p);
 /* The container is gone, and so is the connection: tells how its processes have ended. */
 void pod_container_ended(struct pod *p);
+
+/* --- pod_code.c ------------------------------------------------------------------------------- */
+
+struct wire_reader;
+/* Lists what is sent. -E2BIG: it is too much. */
+int pod_code_list(struct kubernetes *kb, struct err *e);
+void pod_code_tell(struct kubernetes *kb); /* what of it people should know */
+/* Begins to send it. False: the pod has it, or there is nothing. */
+bool pod_code_begin(struct pod *p);
+void pod_code_more(struct pod *p); /* the connection has room */
+void pod_code_stop(struct pod *p);
+bool pod_code_answer(struct pod *p, struct wire_reader *r); /* WIRE_FILES */
 
 #endif

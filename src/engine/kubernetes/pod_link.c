@@ -219,10 +219,13 @@ static void take_ready(struct pod *p)
     put_follow(&first, p);
     if (!p->is_set_up)
         put_files(&first, p->kb);
-    p->is_set_up = p->ready = true;
+    p->is_set_up = true;
     p->lost_at = 0;
     pod_tell_sight(p, false);
     kube_stream_send(p->stream, first.buf, first.len);
+    if (pod_code_begin(p))
+        return;
+    p->ready = true;
     pod_flush(p);
 }
 
@@ -347,6 +350,8 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
         return take_output(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_UNLOGGED:
         return take_unlogged(p, r) ? TOOK_ALL : TOOK_WRONG;
+    case WIRE_FILES:
+        return pod_code_answer(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_HEARD:
     case WIRE_BYE:
         return TOOK_ALL;
@@ -467,8 +472,14 @@ static void on_ended(void *ctx, int status, const struct err *e)
     (void)e;
     p->stream = NULL;
     p->ready = false;
+    pod_code_stop(p);
     if (!p->asks)
         link_ended(p);
+}
+
+static void on_room(void *ctx)
+{
+    pod_code_more(ctx);
 }
 
 static void on_opened(void *ctx)
@@ -497,7 +508,8 @@ void pod_connect(struct pod *p)
         return;
     p->stream = kube_stream_new(
         kb->api, kb->loop, kube_path(a, kb, path),
-        &(struct stream_client){.opened = on_opened, .data = on_data, .ended = on_ended, .ctx = p});
+        &(struct stream_client){
+            .opened = on_opened, .data = on_data, .ended = on_ended, .room = on_room, .ctx = p});
 }
 
 void pod_close(struct pod *p)
@@ -506,6 +518,7 @@ void pod_close(struct pod *p)
     p->stream = NULL;
     p->ready = p->asks = false;
     pod_init_forget(p);
+    pod_code_stop(p);
     if (p->timer)
         (void)uv_timer_stop(p->timer);
     strbuf_truncate(&p->in, 0);

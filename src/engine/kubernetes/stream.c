@@ -21,6 +21,7 @@ enum {
     CHANNEL_STATUS = 3,
     CHANNEL_CLOSE = 255, /* v5: one byte with the channel that ends */
     PIECE = 32 * 1024,
+    LITTLE = 64 * 1024, /* as much as a connection has to have while more is fetched */
 };
 
 enum state { CONNECTING, UPGRADING, OPEN, ENDED };
@@ -38,6 +39,11 @@ struct kube_stream {
     bool freed; /* by its owner, while it connects */
     bool inside;
     struct strbuf in, out, message;
+    /* What was given to TLS and not taken whole: it must be given again as it is, at the same
+     * address. The first `gone` bytes have been taken. */
+    struct strbuf going;
+    size_t gone;
+    bool asked; /* for room */
     ns_t heard;
     bool input_ended, paused;
     int status; /* of the command; -1: not known yet */
@@ -71,6 +77,7 @@ static void release(struct kube_stream *s)
         curl_easy_cleanup(s->easy);
     strbuf_release(&s->in);
     strbuf_release(&s->out);
+    strbuf_release(&s->going);
     strbuf_release(&s->message);
     free(s->request);
     free(s);
@@ -107,23 +114,37 @@ static uint32_t mask(void)
 
 static void on_socket(uv_poll_t *poll, int status, int events);
 
+static void swap_out(struct kube_stream *s)
+{
+    struct strbuf empty = s->going;
+
+    s->going = s->out;
+    s->gone = 0;
+    s->out = empty;
+    strbuf_truncate(&s->out, 0);
+}
+
 static void flush(struct kube_stream *s)
 {
     size_t n;
 
-    while (s->out.len > 0) {
-        CURLcode code = curl_easy_send(s->easy, s->out.buf, s->out.len, &n);
+    while (kube_stream_pending(s) > 0) {
+        if (s->gone == s->going.len)
+            swap_out(s);
+        CURLcode code = curl_easy_send(s->easy, s->going.buf + s->gone, s->going.len - s->gone, &n);
 
         if (code == CURLE_AGAIN)
             break;
-        if (code != CURLE_OK) {
-            strbuf_truncate(&s->out, 0); /* its end is seen by reading */
+        if (code != CURLE_OK) { /* its end is seen by reading */
+            strbuf_truncate(&s->out, 0);
+            s->gone = s->going.len;
             break;
         }
-        strbuf_consume(&s->out, n);
+        s->gone += n;
     }
+    bool writes = kube_stream_pending(s) > 0 || s->asked;
     if (s->poll)
-        (void)uv_poll_start(s->poll, (s->paused ? 0 : UV_READABLE) | (s->out.len ? UV_WRITABLE : 0),
+        (void)uv_poll_start(s->poll, (s->paused ? 0 : UV_READABLE) | (writes ? UV_WRITABLE : 0),
                             on_socket);
 }
 
@@ -171,7 +192,14 @@ void kube_stream_pause(struct kube_stream *s, bool pause)
 
 size_t kube_stream_pending(const struct kube_stream *s)
 {
-    return s->out.len;
+    return s->out.len + s->going.len - s->gone;
+}
+
+void kube_stream_ask(struct kube_stream *s)
+{
+    s->asked = true;
+    if (s->state == OPEN && s->poll)
+        (void)uv_poll_start(s->poll, (s->paused ? 0 : UV_READABLE) | UV_WRITABLE, on_socket);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -315,7 +343,11 @@ static void attend(struct kube_stream *s, int events)
     if (events & UV_WRITABLE)
         flush(s);
     fill(s);
-    if (s->state == OPEN && !s->freed && s->out.len)
+    if (s->state == OPEN && !s->freed && s->asked && kube_stream_pending(s) < LITTLE) {
+        s->asked = false;
+        s->to.room(s->to.ctx);
+    }
+    if (s->state == OPEN && !s->freed)
         flush(s);
     s->inside = false;
     if (s->freed)
@@ -416,7 +448,7 @@ struct kube_stream *kube_stream_new(struct kube_client *c, uv_loop_t *loop, cons
     s->loop = loop;
     s->to = *client;
     s->status = -1;
-    s->in = s->out = s->message = (struct strbuf)STRBUF_INIT;
+    s->in = s->out = s->going = s->message = (struct strbuf)STRBUF_INIT;
     s->request = upgrade_request(c, path);
     s->easy = kube_handle(c, path);
     (void)curl_easy_setopt(s->easy, CURLOPT_CONNECT_ONLY, 1L);

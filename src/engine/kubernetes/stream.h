@@ -19,6 +19,8 @@ struct stream_client {
     /* Called once; the stream is freed afterwards. status: the command's exit status, or -1 with e:
      * it was not run, or the connection is lost. */
     void (*ended)(void *ctx, int status, const struct err *e);
+    /* After kube_stream_ask(): the connection can take more. Called once for each. */
+    void (*room)(void *ctx);
     void *ctx;
 };
 
@@ -29,6 +31,9 @@ void kube_stream_send(struct kube_stream *s, const char *data, size_t n); /* to 
 void kube_stream_end_input(struct kube_stream *s);
 /* Nothing is received meanwhile; the server waits. It is not given up for its silence then. */
 void kube_stream_pause(struct kube_stream *s, bool pause);
+/* Calls `room` from the loop as soon as little is left to be sent. For what is too much to be handed
+ * over at once. */
+void kube_stream_ask(struct kube_stream *s);
 size_t kube_stream_pending(const struct kube_stream *s); /* bytes not sent yet */
 void kube_stream_free(struct kube_stream *s);            /* `ended` is not called; NULL is fine */
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/kubernetes/given.h"
 #include "engine/secrets.h"
@@ -49,6 +50,62 @@ static enum mpi_impl implementation(const struct job_spec *spec)
             return names[i].impl;
     return MPI_OPEN_MPI_4;
 }
+
+/* --- code and inputs -------------------------------------------------------------------------- */
+
+static const char *here(struct arena *a, const struct job_spec *spec, const char *path)
+{
+    return *path == '/' ? path : arena_printf(a, "%s/%s", spec->dir ? spec->dir : ".", path);
+}
+
+/* What the job itself says: Azure ML uploads its code. */
+static const char *own_code(struct arena *a, const struct job_spec *spec)
+{
+    if (!platform_sends_workdir(spec->platform.environment))
+        return NULL;
+    for (size_t i = 0; i < spec->n_roles; i++)
+        if (spec->roles[i].workdir)
+            return here(a, spec, spec->roles[i].workdir);
+    return NULL;
+}
+
+/* Inputs with a path of this machine are sent. A file keeps its name: programs look at it. */
+static void find_inputs(struct arena *a, const struct job_spec *spec, struct site *site)
+{
+    const char **inputs = ARENA_ARRAY(a, const char *, spec->n_values + 1);
+    const char **from = ARENA_ARRAY(a, const char *, spec->n_values + 1);
+
+    for (size_t i = 0; i < spec->n_values; i++) {
+        const struct job_value *v = &spec->values[i];
+        const char *path = v->here ? v->here : v->remote ? NULL : v->text, *name;
+        struct stat st;
+
+        if (v->kind != VALUE_INPUT || v->direct || !path || !spec_names_value(spec, v))
+            continue;
+        path = here(a, spec, path);
+        name = strrchr(path, '/') + 1;
+        inputs[i] = arena_printf(a, POD_RUN_DIR "/" POD_INPUTS "/%s", v->name);
+        if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+            inputs[i] = arena_printf(a, "%s/%s", inputs[i], name);
+        from[i] = path;
+    }
+    if (spec->n_values) {
+        site->inputs = inputs;
+        site->inputs_from = from;
+    }
+}
+
+static void find_code(struct arena *a, const struct survey_request *rq, struct site *site)
+{
+    site->code_volume = rq->code_volume;
+    if (!rq->code_volume)
+        site->code_from = rq->code ? rq->code : own_code(a, rq->spec);
+    if (site->code_volume || site->code_from)
+        site->code = POD_CODE_DIR;
+    find_inputs(a, rq->spec, site);
+}
+
+/* --- config maps and secrets ------------------------------------------------------------------ */
 
 /* What is not given is in the cluster. */
 static int find_values(struct arena *a, const struct survey_request *rq, struct survey *s,
@@ -107,6 +164,7 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
         .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
         .machine = {.root = true, .mpi = implementation(spec), .cpus = 1},
     };
+    find_code(a, rq, &s->facts.site);
     return find_values(a, rq, s, e);
 }
 
