@@ -257,7 +257,9 @@ static void say_gpu(const struct job *job, const char *line, struct strbuf *out)
     int gpus = job->plan->facts->machine.gpus_pretended ? 0 : job->plan->facts->machine.gpus;
 
     (void)line;
-    if (gpus > 0)
+    if (job->plan->facts->site.elsewhere)
+        strbuf_addstr(out, "no GPU is visible in the container; the job must request one");
+    else if (gpus > 0)
         strbuf_addf(out, "this machine has %d GPU%s; the job must request them", gpus,
                     gpus == 1 ? "" : "s");
     else
@@ -275,6 +277,8 @@ static void say_module(const struct job *job, const char *line, struct strbuf *o
     strbuf_addf(out, "%s is not installed ", *module ? module : "it");
     if (prefix)
         strbuf_addf(out, "in %s, which is used in place of the image", prefix);
+    else if (facts->site.elsewhere)
+        strbuf_addf(out, "in the image %s", rp->role->image);
     else if (!job->plan->spec->file)
         strbuf_addf(out,
                     "for %s; install it (pip install %.*s) or activate the environment that has it",

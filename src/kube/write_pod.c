@@ -312,7 +312,8 @@ struct node *kube_template(const struct kube_writing *w, const struct role *role
     if (read_template(w, role, &was, &have, &index))
         template = kube_copy_template(w, role->template_at);
     else
-        template = new_template(w->a, wish->container ? wish->container : role->name);
+        template =
+            new_template(w->a, wish->container ? wish->container : kube_name(w->a, role->name));
     pod = make_below(w->a, template, "spec");
     containers = make_list_below(w->a, pod, "containers");
     c = make_item(containers, index);
