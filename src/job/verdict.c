@@ -229,13 +229,21 @@ static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
     return n > 0;
 }
 
+/* Is this the replica that never came? */
+static bool is_late(const struct job *job, uint32_t replica)
+{
+    return job->stop == STOP_NOT_READY && job->cause.process < 0 && job->cause.launch < 0 &&
+           job->cause.replica == (int32_t)replica;
+}
+
 void verdict_stopped(const struct job *job, struct strbuf *out)
 {
     bool any = add_stopped_ranks(job, out);
 
     for (uint32_t i = 0; i < job->plan->n_processes; i++) {
         const struct process *p = &job->plan->processes[i];
-        if (p->rank >= 0 || job_waits(job, i) || job_proc_outcome(job, i) != OUTCOME_STOPPED)
+        if (p->rank >= 0 || job_waits(job, i) || job_proc_outcome(job, i) != OUTCOME_STOPPED ||
+            is_late(job, p->replica))
             continue;
         strbuf_addstr(out, any ? ", " : "");
         if (p->task)

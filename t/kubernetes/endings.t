@@ -109,9 +109,10 @@ ended_as()
     wait "$waiter" || rc=$?
 }
 
-of_worker() # INDEX
+of_worker() # INDEX: its pod that nobody deletes yet
 {
-    as_admin get pod -l "muster.internal/role=worker,muster.internal/index=$1" -o name
+    as_admin get pod -l "muster.internal/role=worker,muster.internal/index=$1" \
+        -o 'go-template={{range .items}}{{if not .metadata.deletionTimestamp}}pod/{{.metadata.name}}{{end}}{{end}}'
 }
 
 evict() # POD: as kubectl drain does

@@ -71,7 +71,8 @@ static void kubernetes_signal(struct engine *en, int sig)
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
         struct pod *p = &kb->pods[i];
 
-        p->ours |= sig != SIGUSR1 && sig != SIGUSR2;
+        if (sig != SIGUSR1 && sig != SIGUSR2)
+            pod_unwanted(p);
         if (!p->ready)
             continue; /* nothing runs there that we know of */
         frame_signal(pod_out(p), kb->plan, sig);

@@ -142,6 +142,8 @@ void pod_is_missing(struct pod *p);                      /* there is no such obj
 /* It will never come: nothing more is tried. */
 void pod_refuse(struct pod *p, enum cause_kind fate, const char *why);
 void pod_tell_sight(struct pod *p, bool unseen);
+/* Its commands are to end; where none has begun, it is deleted, and that is their end. */
+void pod_unwanted(struct pod *p);
 
 /* --- pod_events.c ----------------------------------------------------------------------------- */
 

@@ -66,6 +66,25 @@ void pod_refuse(struct pod *p, enum cause_kind fate, const char *why)
     p->state = POD_ENDED;
 }
 
+void pod_unwanted(struct pod *p)
+{
+    struct kubernetes *kb = p->kb;
+    const struct replica *rp = pod_replica(p);
+
+    p->ours = true;
+    if ((p->state != POD_CREATED && p->state != POD_WANTED) || p->is_set_up)
+        return;
+    cluster_delete_pod(p);
+    pod_close(p);
+    p->state = POD_ENDED;
+    for (uint32_t i = 0; i < rp->n_processes; i++)
+        kb->running[rp->first_process + i] = false;
+    kb->client->observed(kb->client->ctx, &(struct observation){.kind = OBS_GONE,
+                                                                .at = clock_run(),
+                                                                .attempt = p->attempt,
+                                                                .replica = p->replica});
+}
+
 static void pulled_for_too_long(uv_timer_t *timer)
 {
     struct pod *p = timer->data;
