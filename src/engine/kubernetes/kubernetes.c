@@ -56,6 +56,10 @@ static void kubernetes_start(struct engine *en, uint32_t process, struct start s
     if (kb->starts[process].attempt == start.attempt &&
         kb->starts[process].instance >= start.instance)
         return;
+    if (p->state == POD_RUNS && p->removed && !p->ours && p->attempt == start.attempt) {
+        kb->put_off[process] = start; /* in the next pod: this one takes along what starts in it */
+        return;
+    }
     kb->starts[process] = start;
     kb->running[process] = true;
     cluster_want_pod(p, start.attempt);
@@ -138,6 +142,7 @@ static void kubernetes_clear(struct engine *en)
         pod_close(p);
         p->state = POD_NONE;
     }
+    memset(kb->put_off, 0, kb->plan->n_processes * sizeof(*kb->put_off));
 }
 
 static void kubernetes_release(struct engine *en)
@@ -212,6 +217,7 @@ static void kubernetes_free(struct engine *en)
     free(kb->running);
     launches_clear(&kb->launches);
     code_release(&kb->code);
+    free(kb->put_off);
     arena_free(kb->arena);
     free(kb);
 }
@@ -247,6 +253,7 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         .pods = xcalloc(plan->n_replicas + 1, sizeof(*kb->pods)),
         .starts = xcalloc(plan->n_processes + 1, sizeof(*kb->starts)),
         .running = xcalloc(plan->n_processes + 1, sizeof(*kb->running)),
+        .put_off = xcalloc(plan->n_processes + 1, sizeof(*kb->put_off)),
         .heartbeat = timer_new(how->loop, kb),
         .events_timer = timer_new(how->loop, kb),
     };

@@ -111,6 +111,8 @@ struct kubernetes {
     bool *running;         /* by process: it was asked for and its end is not known */
     struct launches launches;
     uint32_t launches_of; /* that attempt's */
+    struct start
+        *put_off; /* by process: asked for while its pod is being removed; attempt 0: none */
 };
 
 static inline const struct replica *pod_replica(const struct pod *p)

@@ -542,6 +542,29 @@ static void tell_unstarted(struct pod *p)
                                                                 .end = p->end});
 }
 
+/* What was to be started again in the pod that is gone now; or is not any more. */
+static void start_put_off(struct pod *p)
+{
+    struct kubernetes *kb = p->kb;
+    const struct replica *rp = pod_replica(p);
+
+    for (uint32_t i = 0; i < rp->n_processes; i++) {
+        uint32_t process = rp->first_process + i;
+        struct start start = kb->put_off[process];
+
+        kb->put_off[process] = (struct start){0};
+        if (start.attempt && !p->ours)
+            kb->engine.ops->start(&kb->engine, process, start);
+        else if (start.attempt)
+            kb->client->observed(kb->client->ctx, &(struct observation){.kind = OBS_EXITED,
+                                                                        .at = clock_run(),
+                                                                        .attempt = start.attempt,
+                                                                        .process = process,
+                                                                        .instance = start.instance,
+                                                                        .end = ENDING_UNKNOWN});
+    }
+}
+
 /* What was said before the end is on its way, if there is a connection: it ends, too. */
 void pod_container_ended(struct pod *p)
 {
@@ -577,4 +600,5 @@ void pod_container_ended(struct pod *p)
         if (o.kind == OBS_GONE)
             break;
     }
+    start_put_off(p);
 }
