@@ -18,7 +18,7 @@ on_cluster() # FILE [OPTION…]
 left() # what of a run is there, besides pods that are ending
 {
     KUBECONFIG=$admin kube get job,configmap,service,secret -l muster.internal/run -o name
-    KUBECONFIG=$admin kube get pod -l muster.internal/run -o 'jsonpath={range .items[?(!@.metadata.deletionTimestamp)]}{.metadata.name} {end}'
+    KUBECONFIG=$admin kube get pod -l muster.internal/run -o 'go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{.metadata.name}} {{end}}{{end}}'
 }
 nothing_left()
 {
@@ -96,7 +96,7 @@ job local.test/busybox:1 'echo up; sleep 1000' | sed 's/slots: 2/slots: 1/' >sle
 ok "a job runs" run_pod sleep.yaml
 KUBECONFIG=$admin kube delete pod -l muster.internal/role=worker,muster.internal/index=1 --grace-period=0 --force >"$WORK/deleted" 2>&1
 wait "$waiter"
-is "$? $(report cause.replica)" "143 worker-1" "a pod that somebody deletes is named"
+is "$? $(report cause.replica) $(report cause.kind)" "125 worker-1 gone" "a pod that somebody deletes is named"
 ok "a job runs" run_pod sleep.yaml
 kill -INT "$(tr -d ' ' <"/proc/$waiter/task/$waiter/children")"
 wait "$waiter"
