@@ -145,7 +145,7 @@ ended_as
 is "$(ending)" "125 125 evicted worker-1 null" "the API's eviction is one"
 like "$(report verdict)" 'worker-1 was evicted: on node .*EvictionByEvictionAPI' "with the API server's reason"
 
-job 1 OnFailure local.test/busybox:1 'echo up; [ -n "$MUSTER_RUN_DIR" ] && sleep 20' >again.yaml
+job 1 OnFailure local.test/busybox:1 'echo up; sleep 20' >again.yaml
 ok "a job runs" run_pods again.yaml 1
 ok "a pod is evicted" evict "$(of_worker 0)"
 ended_as
