@@ -95,4 +95,42 @@ sed 's/key: token/key: tokn/' given.yaml >key.yaml
 objects key.yaml
 like "$(cat "$err")" 'key.yaml:[0-9]+: T: the secret keys has no key tokn' "a key that the secret of the file does not have"
 unlike "$(cat "$err")" 'of-cluster' "what is not given is in the cluster"
+
+# --- code ----------------------------------------------------------------------------------------
+
+cat >code.yaml <<'YAML'
+apiVersion: muster/v1
+name: t
+roles:
+  a: {image: x, command: pwd}
+  b: {image: x, command: pwd, workdir: /src}
+YAML
+objects code.yaml --code-volume data:some/dir
+is "$rc $(lines 'claimName|subPath|muster-code|mountPath: /muster/run/c')" "0 name: muster-code
+mountPath: /muster/run/code
+subPath: some/dir
+name: muster-code
+claimName: data" "--code-volume: the claim is the code directory"
+is "$(grep workingDir "$out" | tr -d ' ')" workingDir:/src "a directory of the container stays"
+objects code.yaml --code-volume data
+is "$(lines subPath)" "" "all of a claim"
+cat >azure.yaml <<YAML
+command: pwd
+code: $WORK
+environment: {image: x}
+environment_variables: {A: b}
+YAML
+objects azure.yaml
+is "$rc $(grep -c workingDir "$out") $(grep -A 1 AZUREML_CR_EXECUTION_WORKING "$out" | tail -n 1 | tr -d ' ')" "0 0 value:/muster/run/code" \
+    "Azure ML's code is a directory of this machine"
+for wrong in :x a/b ''; do
+    objects code.yaml --code-volume "$wrong"
+    like "$rc $(cat "$err")" '^2 .*--code-volume must be CLAIM or CLAIM:SUBPATH' "no claim: \"$wrong\""
+done
+objects code.yaml --code . --code-volume x
+like "$rc $(cat "$err")" '^2 .*--code and --code-volume cannot be used together' "one of the two"
+objects code.yaml --code nowhere
+like "$rc $(cat "$err")" '^2 .*--code nowhere: No such file' "no such directory"
+run_muster run --code . code.yaml
+like "$rc $(cat "$err")" '^125 .*--code requires --on kubernetes; here, --workdir DIR' "on this machine there is another option"
 done_testing

@@ -69,6 +69,18 @@ static void put_file(struct strbuf *out, mode_t mode, const char *path, const ch
         put_bytes(out, mode, path, text, strlen(text));
 }
 
+/* A command of Azure ML finds the directories of its outputs. */
+static void put_output_dirs(struct strbuf *out, const struct job_spec *spec)
+{
+    for (size_t i = 0; i < spec->n_values; i++) {
+        const struct job_value *v = &spec->values[i];
+        auto_free char *path = xasprintf(PLAN_OUTPUTS "/%s", v->name);
+
+        if (v->kind == VALUE_OUTPUT)
+            put_file(out, S_IFDIR | 0755, v->file ? PLAN_OUTPUTS : path, "");
+    }
+}
+
 static void put_files(struct strbuf *out, const struct kubernetes *kb)
 {
     /* stand-ins for what the image does not have are not made */
@@ -86,6 +98,7 @@ static void put_files(struct strbuf *out, const struct kubernetes *kb)
     if (plan->other_hostfile)
         put_file(out, 0644, plan->other_hostfile_name, plan->other_hostfile);
     put_file(out, 0644, PLAN_PEERS, plan->peers_json);
+    put_output_dirs(out, plan->spec);
     if (plan->calls_mpi)
         put_bytes(out, 0600, "scratch/key", kb->key, sizeof(kb->key));
 }

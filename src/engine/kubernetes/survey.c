@@ -95,6 +95,17 @@ static void find_inputs(struct arena *a, const struct job_spec *spec, struct sit
     }
 }
 
+/* A path of this machine is nowhere in a cluster: better no job than one without its data. */
+static int check_volumes(const struct survey_request *rq, struct err *e)
+{
+    if (!rq->volumes || !rq->volumes[0])
+        return 0;
+    return err_set(e, -EINVAL,
+                   "--volume %s: pods cannot mount a directory of this machine; name a "
+                   "persistentVolumeClaim in the job file, or use --code-volume CLAIM",
+                   rq->volumes[0]);
+}
+
 static void find_code(struct arena *a, const struct survey_request *rq, struct site *site)
 {
     site->code_volume = rq->code_volume;
@@ -140,6 +151,11 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
     s->cause = CAUSE_UNSCHEDULABLE;
     if (r < 0 && rq->use == SURVEY_RUN)
         return r;
+    r = check_volumes(rq, e);
+    if (r < 0 && rq->use == SURVEY_RUN) {
+        s->cause = CAUSE_NONE;
+        return r;
+    }
     r = need_images(spec, e);
     if (r < 0 && rq->use == SURVEY_RUN) {
         s->cause = CAUSE_IMAGE;
