@@ -74,6 +74,31 @@ echo words >words.txt
 on_cluster azure.yaml
 is "$rc $(sed 's/^\[[^ ]* //' "$out" | tr '\n' ' ')" "0 words __init__.py m.py imported /muster/run/code [] pkg/m.py $sum " "Azure ML: its code and its inputs come along by themselves"
 
+on_cluster azure.yaml --volume data=/tmp
+like "$rc $(cat "$err")" '^125 .*--volume data=/tmp: pods cannot mount a directory of this machine' "a directory of this machine as a volume is refused"
+
+cat >volume.yaml <<YAML
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: $NS}
+spec:
+  capacity: {storage: 1Mi}
+  accessModes: [ReadWriteMany]
+  storageClassName: ""
+  hostPath: {path: /tmp/$NS, type: DirectoryOrCreate}
+  claimRef: {namespace: $NS, name: code}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: code, namespace: $NS}
+spec: {accessModes: [ReadWriteMany], storageClassName: "", resources: {requests: {storage: 1Mi}}, volumeName: $NS}
+YAML
+KUBECONFIG=$admin kube apply -f volume.yaml >/dev/null
+job local.test/busybox:1 'pwd; touch written && grep -c " /muster/run/code " /proc/mounts' >claim.yaml
+on_cluster claim.yaml --code-volume code:some/dir
+is "$rc $(sed 's/^[^ ]* //' "$out" | sort | uniq -c | tr -s ' ' | tr '\n' ' ')" "0  4 /muster/run/code  4 1 " "a claim is the code directory, and can be written to"
+KUBECONFIG=$admin kube delete -f volume.yaml --wait=false >/dev/null 2>&1
+
 # --- config maps and secrets ---------------------------------------------------------------------
 
 cat >given.yaml <<'YAML'
