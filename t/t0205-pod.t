@@ -10,7 +10,7 @@ import threading
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "t" / "lib"))
-from shim import ALL, PROCESS, Gone, Pod, exec_data, exec_result, exit_code  # noqa: E402
+from shim import ALL, PROCESS, SPAWN_EXPAND, Gone, Pod, exec_data, exec_result, exit_code  # noqa: E402
 
 SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim-pod")
 count = 0
@@ -49,6 +49,9 @@ def test_environment():
              "it has the container's directory and variables, the job's above them, files and programs, and no stand-in for what it lacks")
         with open(pod.dir + "/shown") as shown:
             same(shown.read(), pod.output("worker-0.log"), "the container's log shows what it wrote")
+        pod.spawn(1, 0, ["echo", "$(BOTH) $(FROM_IMAGE)-$(NONE) $$(BOTH) $x $", "$(BOTH"], env={"BOTH": "job"}, flags=SPAWN_EXPAND, log="expand.log")
+        pod.until("exited", process=1)
+        same(pod.output("expand.log"), "job image-$(NONE) $(BOTH) $x $ $(BOTH\n", "words are expanded as a kubelet does it")
         same(exit_code(pod.end() << 8), 0, "it ends when asked")
 
 

@@ -40,6 +40,9 @@ static uint32_t spawn_flags(const struct plan *plan, const struct process *p, st
 
     return (reads_stdin ? SPAWN_STDIN : 0) | (process_hides_script(p, start) ? SPAWN_SCRIPT : 0) |
            (process_waiting_argv(p, start) ? SPAWN_STAY : 0) |
+           (plan->facts->site.references && plan->replicas[p->replica].role->expand_argv
+                ? SPAWN_EXPAND
+                : 0) |
            ((int32_t)p->id == plan->launcher ? SPAWN_LAUNCHER : 0);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/strvec.h"
 #include "shim/roles.h"
 
 #define SCRATCH "scratch" /* packet_connect_run() looks there, too */
@@ -79,6 +80,47 @@ void pod_adapt(struct shim *s, const char **cwd, const char ***env)
             v[n++] = environ[i];
     free(old);
     *env = v;
+}
+
+/* At "$(": adds its value, or the text itself; how long that is. */
+static size_t add_value(struct strbuf *sb, const char *text, const char *const *env)
+{
+    const char *end = strchr(text, ')');
+    size_t n = end ? (size_t)(end - text) - 2 : 0;
+
+    if (!end) {
+        strbuf_addstr(sb, "$(");
+        return 2;
+    }
+    for (; *env; env++)
+        if (strncmp(*env, text + 2, n) == 0 && (*env)[n] == '=') {
+            strbuf_addstr(sb, *env + n + 1);
+            return n + 3;
+        }
+    strbuf_add(sb, text, n + 3);
+    return n + 3;
+}
+
+void pod_expand(const char **argv, const char *const *env)
+{
+    static struct strvec kept = STRVEC_INIT;
+
+    strvec_release(&kept);
+    kept = (struct strvec)STRVEC_INIT;
+    for (; *argv; argv++) {
+        auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+        for (const char *c = *argv; *c;) {
+            if (c[0] == '$' && c[1] == '(') {
+                c += add_value(&sb, c, env);
+                continue;
+            }
+            strbuf_addch(&sb, *c);
+            c += c[0] == '$' && c[1] == '$' ? 2 : 1;
+        }
+        strvec_push(&kept, sb.buf);
+        *argv = kept.v[kept.n - 1];
+    }
 }
 
 void pod_show(struct shim *s, const char *data, size_t n)

@@ -38,6 +38,10 @@ int pod_begin(struct shim *s);
  * those of env. Replaces *env; its strings stay where they are. */
 void pod_adapt(struct shim *s, const char **cwd, const char ***env);
 
+/* Expands $(NAME) and $$ of each word; one that the environment does not have stays. The words are
+ * good until the next call. */
+void pod_expand(const char **argv, const char *const *env);
+
 /* Output of a process, for whoever reads the container's log. Nothing waits for that. No pod: does
  * nothing. */
 void pod_show(struct shim *s, const char *data, size_t n);

@@ -346,6 +346,8 @@ int process_spawn(struct shim *s, struct wire_reader *r)
         rq.table = wire_get_u32(r);
     if (s->pod)
         pod_adapt(s, &rq.cwd, &rq.env);
+    if (s->pod && (rq.flags & SPAWN_EXPAND))
+        pod_expand(rq.argv, (const char *const *)rq.env);
     if (wire_done(r) && replica < s->n_replicas &&
         (rq.table == 0 || rq.table < s->replicas[replica].n_tables)) {
         rq.replica = &s->replicas[replica];

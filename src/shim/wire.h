@@ -163,11 +163,13 @@ enum {
     SPAWN_STAY =
         16, /* the replica only waits, and the command runs beside: if it ends with 0 before
                          a SIGTERM for all was sent, the replica waits on and nothing is EXITED */
-    SPAWN_SCRIPT = 4, /* the last word of argv is WIRE_SCRIPT_PATH: there it reads the script, text
+    SPAWN_SCRIPT = 4,  /* the last word of argv is WIRE_SCRIPT_PATH: there it reads the script, text
                          that nobody else may see in a list of processes */
-    SPAWN_INIT = 8,   /* runs before the replica's own processes and is none of them: it sees the
+    SPAWN_INIT = 8,    /* runs before the replica's own processes and is none of them: it sees the
                          replica's mounts and those of a table of its own, and what the agent gives
                          commands is not decided by it */
+    SPAWN_EXPAND = 64, /* in a pod: $(NAME) in argv is expanded as a kubelet does it, with what the
+                         process finds in its environment */
     SPAWN_LAUNCHER = 32, /* it starts ranks by an mpirun: EXITED reports what it leaves of that */
 };
 

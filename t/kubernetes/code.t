@@ -85,7 +85,7 @@ spec:
   capacity: {storage: 1Mi}
   accessModes: [ReadWriteMany]
   storageClassName: ""
-  hostPath: {path: /tmp/$NS, type: DirectoryOrCreate}
+  hostPath: {path: $WORK/claim, type: DirectoryOrCreate}
   claimRef: {namespace: $NS, name: code}
 ---
 apiVersion: v1
@@ -128,7 +128,7 @@ spec:
           - name: pytorch
             image: local.test/busybox:1
             command: [sh, -c]
-            args: ['echo "$TOKEN $RATE $(cat /a/rate /b/token /b/word /b/own)" | sha256sum']
+            args: ['echo "$(TOKEN) $RATE $(cat /a/rate /b/token /b/word /b/own)" | sha256sum']
             env:
             - {name: TOKEN, valueFrom: {secretKeyRef: {name: keys, key: token}}}
             - {name: RATE, valueFrom: {configMapKeyRef: {name: conf, key: rate}}}
