@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/kernel.h"
@@ -20,7 +21,7 @@ struct elsewhere {
     struct launch_name name;
     struct loss loss;
     int mpirun_fd;
-    pid_t stand_in;
+    pid_t pid, stand_in;
     char origin[];
 };
 
@@ -59,12 +60,33 @@ void elsewhere_add(struct shim *s, pid_t agent, const char *origin)
     memcpy(l->origin, origin, strlen(origin));
     l->name = (struct launch_name){.origin = l->origin, .id = ""};
     l->watch.ready = mpirun_ended;
+    l->pid = pid;
     l->stand_in = mpirun_stand_in(pid);
     l->mpirun_fd = -1;
     l->next = s->pod->elsewhere;
     s->pod->elsewhere = l;
     if (shim_watch(s, fd, &l->watch) == 0)
         l->mpirun_fd = TAKE_FD(fd);
+}
+
+/* It is ours to reap only if its stand-in, which would have told the signal, was killed. */
+void elsewhere_reaped(struct shim *s, pid_t pid, int status)
+{
+    for (struct elsewhere *l = s->pod ? s->pod->elsewhere : NULL; l; l = l->next)
+        if (l->pid == pid && WIFSIGNALED(status))
+            launch_signalled(s, &l->loss, &l->name, WTERMSIG(status), clock_run());
+}
+
+/* The same before it is reaped, when its script's end is about to be reported. */
+void elsewhere_check(struct shim *s)
+{
+    for (struct elsewhere *l = s->pod ? s->pod->elsewhere : NULL; l; l = l->next) {
+        siginfo_t si = {0};
+
+        if (waitid(P_PID, (id_t)l->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            si.si_pid == l->pid && (si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED))
+            launch_signalled(s, &l->loss, &l->name, si.si_status, clock_run());
+    }
 }
 
 bool elsewhere_signalled(struct shim *s, pid_t stand_in, int sig, ns_t at)

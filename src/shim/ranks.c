@@ -178,6 +178,7 @@ static void daemon_left(struct shim *s, struct launch *l, pid_t pid, int status)
 
 void ranks_daemon_ended(struct shim *s, pid_t pid, int status)
 {
+    elsewhere_reaped(s, pid, status);
     if (!WIFSIGNALED(status) && WEXITSTATUS(status) <= 128) {
         for (struct launch *l = s->newest_launch; l; l = l->older)
             daemon_left(s, l, pid, status);
@@ -247,6 +248,7 @@ static void check_mpirun(struct shim *s, struct launch *l)
 
 void ranks_check_mpiruns(struct shim *s)
 {
+    elsewhere_check(s);
     for (struct launch *l = s->newest_launch; l; l = l->older)
         if (l->n_live > 0)
             check_mpirun(s, l);

@@ -59,6 +59,10 @@ void elsewhere_add(struct shim *s, pid_t agent, const char *origin);
  * elsewhere. */
 bool elsewhere_signalled(struct shim *s, pid_t stand_in, int sig, ns_t at);
 
+/* A child of ours has ended that may be such an mpirun. */
+void elsewhere_reaped(struct shim *s, pid_t pid, int status);
+void elsewhere_check(struct shim *s);
+
 void ranks_signal(struct shim *s, const struct replica *r, int sig); /* NULL: of all replicas */
 
 #endif

@@ -266,6 +266,7 @@ class Pod(Shim):
         end = time.monotonic() + 30
         while not os.path.exists(self.scratch + "/master.sock") and time.monotonic() < end:
             time.sleep(0.01)
+        time.sleep(0.1)  # the socket has its name a moment before it takes connections
 
     def connect(self):
         self.buffer, self.seen = b"", []

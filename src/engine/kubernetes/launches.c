@@ -15,6 +15,7 @@ struct launch_known {
     char *origin, *id;
     struct launch_seen *seen;
     size_t n, cap;
+    ns_t signalled, lost; /* its mpirun; one of its daemons or agents; 0 = not that we know */
 };
 
 static const struct launch_seen *seen_at(const struct launch_known *l, struct launch_place at)
@@ -76,6 +77,22 @@ uint32_t launches_number(struct launches *all, struct launch_place at,
     }
     add_seen(&all->v[i - 1], at, launch->number);
     return (uint32_t)i;
+}
+
+ns_t launches_blamed(struct launches *all, uint32_t number, bool by_own_pod, ns_t at)
+{
+    if (number == 0 || number > all->n)
+        return at;
+    struct launch_known *l = &all->v[number - 1];
+    if (by_own_pod) {
+        l->signalled = l->lost && l->lost <= at ? l->lost - 1 : at;
+        return l->signalled;
+    }
+    if (l->signalled && at <= l->signalled)
+        at = l->signalled + 1;
+    if (!l->lost || at < l->lost)
+        l->lost = at;
+    return at;
 }
 
 void launches_clear(struct launches *all)

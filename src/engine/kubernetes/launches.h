@@ -28,6 +28,10 @@ struct launch_place { /* whose number it is */
 /* The job's number, from 1. A launch that is not known gets the next one if `starts`, else 0. */
 uint32_t launches_number(struct launches *all, struct launch_place at,
                          const struct frame_launch *launch, bool starts);
+/* When a launch was blamed. Clocks of two pods differ by the latency of a message: the signal that
+ * ended its mpirun, told by the pod of mpirun (launch number 0), is never later than what the other
+ * pods saw of it. */
+ns_t launches_blamed(struct launches *all, uint32_t number, bool by_own_pod, ns_t at);
 /* Another attempt counts from 1 again. */
 void launches_clear(struct launches *all);
 

@@ -332,6 +332,8 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
     o.attempt = p->attempt;
     if (launch.origin)
         o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED);
+    if (o.kind == OBS_BLAMED)
+        o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))
         o.replica = p->replica;
     if (is_end(o.kind))

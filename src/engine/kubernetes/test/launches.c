@@ -62,10 +62,26 @@ static void test_worlds(void)
     launches_clear(&all);
 }
 
+/* Two pods, two clocks. */
+static void test_blame(void)
+{
+    is_int(seen(1, 1, "l/7/100", "a"), 1, "a launch");
+    is_int(launches_blamed(&all, 1, false, 500), 500, "an agent is gone");
+    is_int(launches_blamed(&all, 1, true, 570), 499,
+           "because mpirun was killed, which is told later");
+    is_int(launches_blamed(&all, 1, false, 450), 500, "another agent");
+    is_int(launches_blamed(&all, 2, true, 450), 450, "a launch that is not known");
+    is_int(seen(1, 2, "l/8/200", "b"), 2, "another launch");
+    is_int(launches_blamed(&all, 2, true, 800), 800, "its mpirun is killed");
+    is_int(launches_blamed(&all, 2, false, 900), 900, "and its agents after it");
+    launches_clear(&all);
+}
+
 int main(void)
 {
     test_subsets();
     test_same_port();
     test_worlds();
+    test_blame();
     return tap_done();
 }
