@@ -49,7 +49,8 @@ USER_DIR=$WORK-user
 trap 'rm -rf "$WORK" "$USER_DIR"' EXIT
 trap 'exit 130' INT TERM HUP
 mkdir -m 700 "$WORK/home" "$WORK/state" "$WORK/run"
-export HOME="$WORK/home" XDG_STATE_HOME="$WORK/state" XDG_RUNTIME_DIR="$WORK/run" \
+# MUSTER_TMPDIR: runs that somebody else has started in /tmp/muster-UID are none of the tests'.
+export MUSTER_TMPDIR="$WORK" HOME="$WORK/home" XDG_STATE_HOME="$WORK/state" XDG_RUNTIME_DIR="$WORK/run" \
     XDG_CONFIG_HOME="$WORK/home/.config" LC_ALL=C.UTF-8
 out=$WORK/out err=$WORK/err REPORT=$WORK/report.json rc=
 tests=0

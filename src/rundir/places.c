@@ -14,7 +14,6 @@
 
 #include "base/mem.h"
 
-#define TMP "/tmp"
 #define FRESH_LETTERS 6
 
 /* --- looking ---------------------------------------------------------------------------------- */
@@ -93,20 +92,27 @@ void places_random(char *out, size_t n)
 
 /* --- a private directory in /tmp -------------------------------------------------------------- */
 
+static const char *tmp_dir(void)
+{
+    const char *dir = getenv("MUSTER_TMPDIR");
+
+    return dir && *dir == '/' ? dir : "/tmp";
+}
+
 static char *tmp_home(void)
 {
-    return xasprintf(TMP "/muster-%u", geteuid());
+    return xasprintf("%s/muster-%u", tmp_dir(), geteuid());
 }
 
 /* Adds every /tmp/muster-UID.XXXXXX that is ours. */
 static void add_fresh_homes(struct strvec *ret)
 {
     auto_free char *prefix = xasprintf("muster-%u.", geteuid());
-    DIR *dir = opendir(TMP);
+    DIR *dir = opendir(tmp_dir());
     const struct dirent *d;
 
     while (dir && (d = readdir(dir))) {
-        auto_free char *path = xasprintf(TMP "/%s", d->d_name);
+        auto_free char *path = xasprintf("%s/%s", tmp_dir(), d->d_name);
         if (strncmp(d->d_name, prefix, strlen(prefix)) == 0 && places_is_private(path))
             strvec_push(ret, path);
     }
@@ -124,7 +130,7 @@ static char *fresh_home(void)
     if (there.n > 0)
         return xstrdup(there.v[0]);
     places_random(tail, FRESH_LETTERS);
-    return xasprintf(TMP "/muster-%u.%s", geteuid(), tail);
+    return xasprintf("%s/muster-%u.%s", tmp_dir(), geteuid(), tail);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */

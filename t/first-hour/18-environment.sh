@@ -17,6 +17,7 @@ unlike "$(cat "$err")" "note: cannot write" "state: --run-dir needs none"
 env -u HOME -u XDG_STATE_HOME XDG_STATE_HOME= "$MUSTER" list >"$out" 2>"$err"
 is $? 0 "HOME: unset, and list still works"
 
+unset MUSTER_TMPDIR # where the usual place is /tmp
 XDG_RUNTIME_DIR=$WORK/none run_job -n 1 -- echo hello
 is "$rc:$(cat "$out")" "0:[worker-0/0] hello" "runtime: XDG_RUNTIME_DIR that does not exist"
 like "$(cat "$err")" "note: XDG_RUNTIME_DIR $WORK/none does not exist; using /tmp/muster-" "runtime: the note"
@@ -51,3 +52,4 @@ like "$(cat "$err")" "./crlf.sh cannot be executed: its first line ends in a car
 like "$(cat "$err")" "sed -i 's/.r\\\$//' ./crlf.sh" "scripts: with the remedy"
 run_job -n 1 -- ./noint.py
 like "$rc:$(cat "$err")" "./noint.py cannot be executed: its interpreter /no/such/python3 was not found" "scripts: an interpreter that is missing"
+export MUSTER_TMPDIR="$WORK"

@@ -120,6 +120,7 @@ int main(void)
         return 1;
     (void)setenv("XDG_STATE_HOME", top, 1);
     (void)setenv("XDG_RUNTIME_DIR", top, 1);
+    (void)setenv("MUSTER_TMPDIR", top, 1);
     has(found("walk"), "there are no runs", "nothing is there");
     is_str(found(NULL), "there are no runs", "nothing at all");
     is_str(wanted(NULL, RUNS_LIVING), "no job is running", "nor one that runs");
