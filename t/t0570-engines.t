@@ -99,7 +99,7 @@ is "$rc" 1 "explain refuses it"
 # another program has this engine; there is no cluster here
 run_muster run --on kubernetes job.yaml
 is "$rc" 125 "run refuses kubernetes without a kubeconfig"
-like "$(cat "$err")" '^muster: error: cannot open .*/\.kube/config' "in words"
+like "$(cat "$err")" '^muster: error: no kubeconfig: KUBECONFIG is not set and .*/\.kube/config does not exist' "in words"
 run_muster explain --on kubernetes job.yaml
 is "$rc" 0 "explain needs none"
 like "$(cat "$out")" 'in the working directory of its image$' "its page"
