@@ -4,6 +4,8 @@
  *     with errorcode 256.
  *     Abort(256) on node 3 (rank 3 in comm 0): application called        MPICH, in the rank's own
  *       MPI_Abort(MPI_COMM_WORLD, 256) - process 3
+ *     Abort(805980678) on node 2 (rank 2 in comm 0): Fatal error in      MPICH's error handler, likewise
+ *       internal_Send: Invalid rank, error stack:
  *     The user-provided time limit for job execution has been reached    mpirun --timeout
  */
 #include "foreground/aborts.h"
@@ -51,6 +53,18 @@ static bool of_mpich(const char *text, struct abort *ret)
            number_after(&call, ") - process ", &ret->rank);
 }
 
+/* The number after "node" is the rank in MPI_COMM_WORLD, whatever the communicator is. */
+static bool of_mpich_error(const char *text, struct abort *ret)
+{
+    const char *line = strstr(text, "Abort(");
+
+    ret->kind = BLAME_ERROR;
+    return line && number_after(&line, "Abort(", &ret->code) &&
+           strncmp(line, ") on node ", strlen(") on node ")) == 0 &&
+           number_after(&line, ") on node ", &ret->rank) &&
+           strncmp(line, " (rank ", strlen(" (rank ")) == 0 && strstr(line, "): Fatal error in ");
+}
+
 /* It kills its rsh agents then, which looks as if somebody else did. */
 static bool of_time_limit(const char *text, struct abort *ret)
 {
@@ -72,7 +86,24 @@ static bool look_in(int logs_fd, const char *name, off_t from, struct abort *ret
     n = pread(fd, text, LIMIT_TAIL_BYTES, from);
     text[n > 0 ? n : 0] = '\0';
     *ret = (struct abort){.kind = BLAME_ABORT};
-    return of_open_mpi(text, ret) || of_mpich(text, ret) || of_time_limit(text, ret);
+    return of_open_mpi(text, ret) || of_mpich(text, ret) || of_mpich_error(text, ret) ||
+           of_time_limit(text, ret);
+}
+
+/* Several ranks may have got an error: the others' follow from the first one. */
+static bool look_in_ranks(int logs_fd, const struct launch *l, struct abort *ret)
+{
+    ns_t first = 0;
+
+    for (uint32_t i = 0; i < l->size && i < LIMIT_OTHER_LOGS; i++) {
+        struct abort found;
+
+        if (!look_in(logs_fd, l->ranks[i].log, 0, &found) || (first && l->ranks[i].end.at >= first))
+            continue;
+        first = l->ranks[i].end.at;
+        *ret = found;
+    }
+    return first > 0;
 }
 
 static const char *launcher_log(const struct job *job, char name[PLAN_LOG_NAME])
@@ -125,9 +156,8 @@ bool aborts_find(struct aborts *a, const struct job *job, int logs_fd, struct ob
     if (a->looked || !is_over(job, l))
         return false;
     a->looked = true;
-    bool seen = look_in(logs_fd, launcher_log(job, name), a->from, &found);
-    for (uint32_t i = 0; !seen && i < l->size && i < LIMIT_OTHER_LOGS; i++)
-        seen = look_in(logs_fd, l->ranks[i].log, 0, &found);
+    bool seen = look_in(logs_fd, launcher_log(job, name), a->from, &found) ||
+                look_in_ranks(logs_fd, l, &found);
     if (!seen || found.rank < 0 || found.rank >= (long)l->size ||
         l->ranks[found.rank].state != PROC_ENDED)
         return false;

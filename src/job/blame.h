@@ -26,4 +26,10 @@ const struct proc *blame_caller(const struct job *job);
  * not, or nothing explains it. */
 struct blame blame_find(const struct job *job);
 
+/* Was it a rank that ended itself by way of MPI: MPI_Abort, or MPI's error handler? */
+static inline bool blame_is_abort(const struct blame *b)
+{
+    return b->kind == BLAME_ABORT || b->kind == BLAME_ERROR;
+}
+
 #endif

@@ -178,14 +178,14 @@ static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
 {
     struct cause c = of_rank(job, job->n_launches - 1, b->rank);
     int launcher = ending_exit_code(&job->procs[job->plan->launcher].end);
-    int code = b->kind == BLAME_ABORT ? b->end.code & 0xff : launcher;
+    int code = blame_is_abort(b) ? b->end.code & 0xff : launcher;
 
     c.blame = b->kind;
     c.kind = CAUSE_EXIT;
     c.end.at = b->at;
     c.end.signal = 0;
     c.end.known = true;
-    c.end.code = b->kind == BLAME_ABORT ? b->end.code : 0;
+    c.end.code = blame_is_abort(b) ? b->end.code : 0;
     c.exit_code = code ? code : 1;
     return c;
 }
@@ -243,7 +243,7 @@ static bool blame_cause(const struct job *job, struct cause *ret)
     if (!launcher_decides(job))
         return false;
     bool unfinished = job_ranks_unfinished(job) > 0;
-    if ((b.kind == BLAME_ABORT || b.kind == BLAME_EARLY) && (unfinished || !launcher_ok(job)))
+    if ((blame_is_abort(&b) || b.kind == BLAME_EARLY) && (unfinished || !launcher_ok(job)))
         *ret = of_blamed_rank(job, &b);
     else if ((b.kind == BLAME_DAEMON || b.kind == BLAME_AGENT) && (unfinished || !launcher_ok(job)))
         *ret = of_daemon(job, &b); /* of its ranks perhaps nothing was ever heard */
@@ -259,7 +259,7 @@ static bool rank_came_first(const struct job *job)
 {
     const struct launch *l = job_last_launch(job);
     const struct rank *r = &l->ranks[l->first_failed];
-    bool itself = l->blame.kind == BLAME_ABORT && (int32_t)l->blame.rank == l->first_failed;
+    bool itself = blame_is_abort(&l->blame) && (int32_t)l->blame.rank == l->first_failed;
 
     return l->blame.kind == BLAME_NONE || l->blame.kind == BLAME_SIGNAL ||
            l->blame.kind == BLAME_TIMEOUT || r->end.at <= l->blame.at || itself;
@@ -332,7 +332,7 @@ enum outcome job_proc_outcome(const struct job *job, uint32_t process)
 static bool is_culprit(const struct job *job, uint32_t launch, uint32_t rank)
 {
     const struct blame *b = &job->launches[launch].blame;
-    bool reported = b->kind == BLAME_ABORT || b->kind == BLAME_EARLY;
+    bool reported = blame_is_abort(b) || b->kind == BLAME_EARLY;
 
     if (reported || launch + 1 < job->n_launches)
         return reported && b->rank == rank;

@@ -128,20 +128,21 @@ struct rank {
 /* Why mpirun ended its ranks although none of them failed. */
 enum blame_kind {
     BLAME_NONE,
-    BLAME_ABORT,  /* a rank called MPI_Abort with end.code */
-    BLAME_EARLY,  /* mpirun reports that a rank ended without MPI_Finalize */
-    BLAME_DAEMON, /* its daemon on a replica ended while ranks were running */
-    BLAME_AGENT,  /* the same, because its rsh agent was killed */
-    BLAME_SIGNAL, /* mpirun received end.signal */
-    BLAME_TIMEOUT /* mpirun reports that its own time limit was reached */
+    BLAME_ABORT,   /* a rank called MPI_Abort with end.code */
+    BLAME_EARLY,   /* mpirun reports that a rank ended without MPI_Finalize */
+    BLAME_DAEMON,  /* its daemon on a replica ended while ranks were running */
+    BLAME_AGENT,   /* the same, because its rsh agent was killed */
+    BLAME_SIGNAL,  /* mpirun received end.signal */
+    BLAME_TIMEOUT, /* mpirun reports that its own time limit was reached */
+    BLAME_ERROR    /* MPI's error handler ended a rank; mpirun's exit code is end.code modulo 256 */
 };
-#define BLAME_LAST BLAME_TIMEOUT
+#define BLAME_LAST BLAME_ERROR
 const char *blame_kind_name(enum blame_kind k); /* "abort", "early", … */
 
 struct blame {
     enum blame_kind kind;
     ns_t at;
-    uint32_t rank;    /* ABORT, EARLY */
+    uint32_t rank;    /* ABORT, EARLY, ERROR */
     uint32_t replica; /* DAEMON, AGENT */
     struct ending end;
 };

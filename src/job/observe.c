@@ -94,7 +94,8 @@ static bool blame_is_new(const struct job *job, const struct observation *o)
     /* How a daemon ended may be known later than that it did; an MPI_Abort and mpirun's time limit
      * only from logs. */
     return (o->at == l->blame.at && o->end.known && !l->blame.end.known) ||
-           ((o->blame == BLAME_ABORT || o->blame == BLAME_TIMEOUT) && l->blame.kind != o->blame);
+           ((o->blame == BLAME_ABORT || o->blame == BLAME_TIMEOUT || o->blame == BLAME_ERROR) &&
+            l->blame.kind != o->blame);
 }
 
 bool job_resumable(const struct job *job)

@@ -36,6 +36,9 @@ bool verdict_blame(const struct cause *c, struct strbuf *out)
     case BLAME_ABORT:
         strbuf_addf(out, " called MPI_Abort with code %d", c->end.code);
         return true;
+    case BLAME_ERROR:
+        strbuf_addf(out, " was ended by an MPI error (exit status %d)", c->end.code & 0xff);
+        return true;
     case BLAME_EARLY:
         strbuf_addstr(out, " exited with status 0 while other ranks were running, and mpirun "
                            "stopped them");

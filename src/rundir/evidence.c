@@ -1,7 +1,9 @@
 /* evidence.c - see evidence.h. */
 #include "rundir/evidence.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -50,6 +52,31 @@ static const char *success_log(const struct job *job, char name[PLAN_LOG_NAME])
 static void masked_tail(const struct job *job, int logs_fd, const char *log, struct strvec *ret)
 {
     mask_lines(job->plan, ret, log_tail(logs_fd, log, ret));
+}
+
+/* Open MPI's error handler writes to the terminal of mpirun, not to the rank's own output:
+ *     [worker-1:00023] *** An error occurred in MPI_Send
+ *     [worker-1:00023] *** reported by process [790757377,2] */
+static void mpi_error_tail(const struct job *job, int logs_fd, struct evidence *ev)
+{
+    auto_strvec struct strvec all = STRVEC_INIT;
+    uint32_t launcher = (uint32_t)job->plan->launcher;
+    char reporter[32];
+    bool its = false;
+
+    (void)snprintf(reporter, sizeof(reporter), ",%d]", cause_of(job).rank);
+    masked_tail(job, logs_fd,
+                plan_log_name(&job->plan->processes[launcher], job_start(job, launcher), ev->name),
+                &all);
+    for (size_t i = 0; i < all.n; i++) {
+        const char *by = strstr(all.v[i], "*** reported by process [");
+        its = its || (by && strstr(by, reporter));
+    }
+    for (size_t i = 0; its && i < all.n; i++)
+        if (all.v[i][0] == '[' && strstr(all.v[i], "] *** "))
+            strvec_push(&ev->tail, all.v[i]);
+    if (its)
+        ev->log = ev->name;
 }
 
 /* "rank 1 on worker-0 says: RuntimeError: words", if that log ends with an exception of its own. */
@@ -109,10 +136,13 @@ void evidence_gather(struct evidence *ev, int logs_fd, const struct job *job)
 {
     *ev = (struct evidence){.tail = STRVEC_INIT, .other = STRBUF_INIT};
     ev->log = cause_log(job, ev->name);
-    if (ev->log && *ev->log)
+    if (ev->log && *ev->log) {
         masked_tail(job, logs_fd, ev->log, &ev->tail);
-    else if (job->outcome == OUTCOME_SUCCEEDED && success_log(job, ev->name))
+        if (ev->tail.n == 0 && job->plan->launcher >= 0 && cause_of(job).launch >= 0)
+            mpi_error_tail(job, logs_fd, ev);
+    } else if (job->outcome == OUTCOME_SUCCEEDED && success_log(job, ev->name)) {
         log_head(logs_fd, success_log(job, ev->name), &ev->tail);
+    }
     find_other(job, logs_fd, &ev->tail, &ev->other);
     gather_past(ev, logs_fd, job);
 }

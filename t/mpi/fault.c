@@ -7,7 +7,7 @@
  *      stopped), none (just ends), stay (never ends), deaf (never ends and ignores SIGTERM), miss
  *      (waits, and never comes again), two (RANK and the one before it exit with 7, at once), trap
  *      (exit7, and the others exit with 9 when they are told to end), group (SIGKILL for its whole
- *      process group)
+ *      process group), send (to a rank that does not exist: MPI's error handler ends the program)
  */
 #include <mpi.h>
 #include <signal.h>
@@ -41,6 +41,8 @@ static void go_wrong(const char *how)
     }
     if (strncmp(how, "abort", 5) == 0)
         MPI_Abort(MPI_COMM_WORLD, (int)strtol(how + 5, NULL, 10));
+    if (strcmp(how, "send") == 0)
+        MPI_Send(&(int){1}, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
     if (strcmp(how, "oom") == 0)
         take_memory();
     while (strcmp(how, "miss") == 0)

@@ -301,7 +301,7 @@ static void blamed(struct job *job, enum blame_kind kind, int code, int sig, ns_
 {
     (void)report(job, &(struct observation){.kind = OBS_BLAMED,
                                             .launch = 1,
-                                            .rank = kind == BLAME_ABORT,
+                                            .rank = kind == BLAME_ABORT || kind == BLAME_ERROR,
                                             .replica = 2,
                                             .blame = kind,
                                             .at = at,
@@ -375,6 +375,14 @@ static void test_blame(void)
     is_int(job_rank_outcome(job, 0, 1), OUTCOME_FAILED,
            "which failed, although it was told to end");
     sentence_has(job, "rank 1 on worker-1 called MPI_Abort with code 256");
+    job_free(job);
+
+    job = mpi_stopped(6);
+    blamed(job, BLAME_ERROR, 805980678, 0, 4 * SEC - 1);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 6, "what MPI's error handler makes of an error");
+    is_int(job->cause.rank, 1, "in this rank");
+    sentence_has(job, "rank 1 on worker-1 was ended by an MPI error (exit status 6)");
     job_free(job);
 
     job = mpi_running();
