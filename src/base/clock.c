@@ -41,6 +41,11 @@ ns_t clock_mono(void)
     return now(CLOCK_MONOTONIC);
 }
 
+ns_t clock_boot(void)
+{
+    return now(CLOCK_BOOTTIME);
+}
+
 static ns_t run_base;
 
 ns_t clock_run_base(void)

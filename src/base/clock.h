@@ -11,6 +11,7 @@ typedef int64_t ns_t; /* nanoseconds: since 1970 (real, run) or since boot (mono
 
 ns_t clock_real(void);
 ns_t clock_mono(void);
+ns_t clock_boot(void); /* since boot, sleep included: what the kernel dates processes by */
 
 /* The time of a run: looks like real time, but nobody can set it. It is the real time of the first
  * call, plus what has passed since, sleep included. All that a run compares, adds to or writes down

@@ -244,6 +244,8 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
         o->forwarded = wire_get_u32(r) != 0;
         o->at = wire_get_i64(r);
         o->log = wire_get_str(r);
+        o->began = wire_get_i64(r);
+        o->program = wire_get_i64(r);
         break;
     case WIRE_RANK_EXITED:
         o->kind = OBS_RANK_EXITED;
@@ -273,6 +275,13 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
         o->kind = OBS_MPIRUN_ENDED;
         o->launch = read_launch(r, ret_launch);
         o->at = wire_get_i64(r);
+        known = wire_get_u32(r);
+        status = wire_get_u32(r);
+        o->end = read_ending(status, o->at);
+        o->end.known = known != 0;
+        o->began = wire_get_i64(r);
+        o->program = wire_get_i64(r);
+        o->end.unobserved = wire_get_u32(r) != 0;
         break;
     default:
         return false;

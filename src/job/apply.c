@@ -195,6 +195,8 @@ static void apply_rank_started(struct job *job, const struct event *e)
     };
     if (l->first_failed == (int32_t)e->rank)
         l->first_failed = rank_first_failed(l); /* it lives anew: that failure is mended */
+    l->began = e->began ? e->began : l->began;
+    l->program = e->program ? e->program : l->program;
     job_activity(job, e->at);
 }
 
@@ -228,6 +230,21 @@ static void apply_blamed(struct job *job, const struct event *e)
         .kind = e->blame, .at = e->at, .rank = e->rank, .replica = e->replica, .end = e->end};
     l->blame.end.at = e->at;
     l->first_failed = rank_first_failed(l);
+}
+
+/* One that has failed without a rank is known by its end alone. */
+static void apply_mpirun_ended(struct job *job, const struct event *e)
+{
+    bool is_new = e->launch > job->n_launches;
+    struct launch *l = launch_get(job, e->launch, 0);
+
+    l->over = e->at;
+    if (!is_new)
+        return;
+    l->began = e->began;
+    l->program = e->program;
+    l->code = ending_exit_code(&e->end);
+    l->unwatched = e->end.unobserved;
 }
 
 /* Losing the supervisor loses everything it supervised: its pid namespace died with it. */
@@ -378,7 +395,7 @@ void job_apply(struct job *job, const struct event *e)
         apply_blamed(job, e);
         break;
     case EVENT_MPIRUN_ENDED:
-        job->launches[e->launch - 1].over = e->at;
+        apply_mpirun_ended(job, e);
         break;
     case EVENT_WAITING:
         sight_apply_waiting(job, e);

@@ -81,7 +81,7 @@ static bool ended_from_outside(const struct ending *launcher)
 
 struct blame blame_find(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
+    const struct launch *l = job_judged(job);
     const struct proc *caller = blame_caller(job);
 
     if (!l || !caller || job->plan->launcher < 0)

@@ -22,7 +22,7 @@ int32_t rank_first_failed(const struct launch *l);
  * task that ends with 0 over failed ranks is trusted. NULL: nobody. */
 const struct proc *blame_caller(const struct job *job);
 
-/* Why the last mpirun ended its ranks: what was reported, else what their ends show. NONE: it did
+/* Why the mpirun that counts ended its ranks: what was reported, else what their ends show. NONE: it did
  * not, or nothing explains it. */
 struct blame blame_find(const struct job *job);
 

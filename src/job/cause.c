@@ -1,8 +1,8 @@
 /* cause.c - what failed first, and what that makes of everybody else.
  *
  * A launcher's own exit code is not trusted: mpirun returns 0 over failed ranks with some flags. A
- * rank of the *last* mpirun that failed is the cause if it failed before the launcher did; earlier
- * mpiruns do not count, the launcher's script has tried again.
+ * failed rank is the cause if it failed before the launcher did, unless the launcher's script has
+ * tried that mpirun again (tries.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "job/blame.h"
+#include "job/tries.h"
 
 bool ending_ok(const struct ending *e)
 {
@@ -117,10 +118,10 @@ static struct cause of_rank(const struct job *job, uint32_t launch, uint32_t ran
     };
 }
 
-/* The failed rank of the last mpirun, unless its caller failed before it. */
+/* The failed rank of the mpirun that counts, unless its caller failed before it. */
 static bool rank_is_cause(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
+    const struct launch *l = job_judged(job);
     const struct proc *launcher = blame_caller(job);
 
     if (!l || l->first_failed < 0 || !launcher)
@@ -149,7 +150,9 @@ static bool nothing_ran(const struct job *job)
 
 static struct cause of_failed_rank(const struct job *job)
 {
-    return of_rank(job, job->n_launches - 1, (uint32_t)job_last_launch(job)->first_failed);
+    int32_t k = job_judged_launch(job);
+
+    return of_rank(job, (uint32_t)k, (uint32_t)job->launches[k].first_failed);
 }
 
 /* --- whoever made mpirun end its ranks ----------------------------------------------------------
@@ -176,7 +179,7 @@ static bool launcher_decides(const struct job *job)
 /* A rank that aborted, or left before the others. Its own status may be 0. */
 static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
 {
-    struct cause c = of_rank(job, job->n_launches - 1, b->rank);
+    struct cause c = of_rank(job, (uint32_t)job_judged_launch(job), b->rank);
     int launcher = ending_exit_code(&job->procs[job->plan->launcher].end);
     int code = blame_is_abort(b) ? b->end.code & 0xff : launcher;
 
@@ -234,7 +237,28 @@ static struct cause of_launcher(const struct job *job, const struct blame *b)
     return c;
 }
 
-/* What ended the ranks of the last mpirun, where none of them failed before that. */
+/* An mpirun that failed and had no ranks, over which the launcher ended with 0: mpirun's own
+ * status is all there is. */
+static bool no_rank_cause(const struct job *job, struct cause *ret)
+{
+    const struct launch *l = launch_without_ranks(job);
+    const struct launch *judged = job_judged(job);
+
+    if (!l || !launcher_decides(job) || !launcher_ok(job) ||
+        job->procs[job->plan->launcher].stop_asked ||
+        (judged && launch_failed_at(judged) && launch_failed_at(judged) < l->over))
+        return false;
+    *ret = of_process(job, (uint32_t)job->plan->launcher);
+    ret->blame = BLAME_NOTHING;
+    ret->kind = CAUSE_EXIT;
+    ret->end.at = l->over;
+    ret->end.code = l->code;
+    ret->end.unobserved = l->unwatched;
+    ret->exit_code = l->code;
+    return true;
+}
+
+/* What ended the ranks of the mpirun that counts, where none of them failed before that. */
 static bool blame_cause(const struct job *job, struct cause *ret)
 {
     const struct proc *launcher = &job->procs[job->plan->launcher];
@@ -257,7 +281,7 @@ static bool blame_cause(const struct job *job, struct cause *ret)
 /* Did the rank fail before anything else made mpirun end the others? */
 static bool rank_came_first(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
+    const struct launch *l = job_judged(job);
     const struct rank *r = &l->ranks[l->first_failed];
     bool itself = blame_is_abort(&l->blame) && (int32_t)l->blame.rank == l->first_failed;
 
@@ -271,6 +295,8 @@ struct cause job_cause(const struct job *job)
 
     if (job->refused)
         return job_level(job->refused_kind, job->ended, 125);
+    if (job->plan->launcher >= 0 && !nothing_ran(job) && no_rank_cause(job, &blamed))
+        return blamed;
     if (job->plan->launcher >= 0 && rank_is_cause(job) && rank_came_first(job))
         return of_failed_rank(job);
     if (job->plan->launcher >= 0 && blame_cause(job, &blamed))
@@ -334,10 +360,10 @@ static bool is_culprit(const struct job *job, uint32_t launch, uint32_t rank)
     const struct blame *b = &job->launches[launch].blame;
     bool reported = blame_is_abort(b) || b->kind == BLAME_EARLY;
 
-    if (reported || launch + 1 < job->n_launches)
-        return reported && b->rank == rank;
+    if (reported)
+        return b->rank == rank;
     return job->phase == JOB_ENDED && job->cause.blame == BLAME_EARLY &&
-           job->cause.rank == (int32_t)rank;
+           job->cause.launch == (int32_t)launch && job->cause.rank == (int32_t)rank;
 }
 
 enum outcome job_rank_outcome(const struct job *job, uint32_t launch, uint32_t rank)
@@ -385,7 +411,7 @@ uint32_t job_ranks_left(const struct job *job)
 
 uint32_t job_ranks_unfinished(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
+    const struct launch *l = job_judged(job);
     const struct proc *launcher = blame_caller(job);
     uint32_t n = job_ranks_left(job);
 
@@ -397,17 +423,18 @@ uint32_t job_ranks_unfinished(const struct job *job)
     return n;
 }
 
-/* A waiting worker is what its ranks of the last mpirun are. */
+/* A waiting worker is what its ranks of the mpirun that counts are. */
 static void replica_from_ranks(const struct job *job, uint32_t replica, struct replica_view *v)
 {
-    const struct launch *l = job_last_launch(job);
+    int32_t judged = job_judged_launch(job);
+    const struct launch *l = judged >= 0 ? &job->launches[judged] : NULL;
     ns_t failed_at = 0;
 
     for (uint32_t i = 0; l && i < l->size; i++) {
         const struct rank *r = &l->ranks[i];
         if (r->state == PROC_PENDING || r->replica != replica)
             continue;
-        enum outcome o = job_rank_outcome(job, job->n_launches - 1, i);
+        enum outcome o = job_rank_outcome(job, (uint32_t)judged, i);
         if (r->end.max_rss > v->max_rss)
             v->max_rss = r->end.max_rss;
         if (o == OUTCOME_FAILED && (failed_at == 0 || r->end.at < failed_at)) {

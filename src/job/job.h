@@ -134,6 +134,7 @@ enum blame_kind {
     BLAME_AGENT,   /* the same, because its rsh agent was killed */
     BLAME_SIGNAL,  /* mpirun received end.signal */
     BLAME_TIMEOUT, /* mpirun reports that its own time limit was reached */
+    BLAME_NOTHING, /* mpirun failed and started no rank */
     BLAME_ERROR    /* MPI's error handler ended a rank; mpirun's exit code is end.code modulo 256 */
 };
 #define BLAME_LAST BLAME_ERROR
@@ -147,12 +148,16 @@ struct blame {
     struct ending end;
 };
 
-struct launch {         /* one mpirun, derived from its ranks */
+struct launch {         /* one mpirun, derived from its ranks; size 0: it started none */
     struct rank *ranks; /* array of size */
     uint32_t size, started, ended;
     int32_t first_failed; /* rank, -1 = none */
     ns_t last_end;
     ns_t over;          /* when mpirun itself ended; 0 = it runs, or is not observed */
+    ns_t began;         /* when mpirun was started; 0 = unknown */
+    int64_t program;    /* what it runs, as a number to compare; 0 = unknown */
+    int code;           /* mpirun without ranks: its exit code as in a shell */
+    bool unwatched;     /* mpirun without ranks: it may have had some that were not observed */
     struct blame blame; /* the earliest */
 };
 
@@ -346,6 +351,8 @@ struct observation {
     enum blame_kind blame;
     int64_t needs, free; /* WAITING, as in struct wait_reason; its fate is end.fate */
     uint32_t ahead;
+    ns_t began;      /* RANK_STARTED, MPIRUN_ENDED: as in struct launch */
+    int64_t program; /* likewise */
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -404,6 +411,8 @@ struct event {
     enum blame_kind blame;
     int64_t needs, free; /* WAITING */
     uint32_t ahead;
+    ns_t began;         /* RANK_STARTED, MPIRUN_ENDED */
+    int64_t program;    /* likewise */
     bool again;         /* EXITED, START_FAILED: restarted by its role's policy, at begin_at */
     bool counted;       /* the restart or ATTEMPT counts against the limit */
     bool retry;         /* ATTEMPT: it follows a failure, not a pause or debug mode */
@@ -476,11 +485,19 @@ ns_t job_deadline(const struct job *job);
 
 /* --- reading it ------------------------------------------------------------------------------- */
 
-/* The last mpirun of the current instance of the launcher, or NULL. */
+/* The last mpirun of the current instance of the launcher that has ranks, or NULL. */
 static inline const struct launch *job_last_launch(const struct job *job)
 {
-    return job->n_launches > job->launch_base ? &job->launches[job->n_launches - 1] : NULL;
+    for (uint32_t k = job->n_launches; k > job->launch_base; k--)
+        if (job->launches[k - 1].size > 0)
+            return &job->launches[k - 1];
+    return NULL;
 }
+
+/* The mpirun that decides, of those that have ranks (tries.c): the first that failed and was not
+ * tried again, else the last. -1 or NULL: there is none. */
+int32_t job_judged_launch(const struct job *job);
+const struct launch *job_judged(const struct job *job);
 
 /* The current start of a process. */
 static inline struct start job_start(const struct job *job, uint32_t process)

@@ -42,7 +42,7 @@ const char *blame_kind_name(enum blame_kind k)
     static const char *const names[] = {
         [BLAME_NONE] = "none",       [BLAME_ABORT] = "abort", [BLAME_EARLY] = "early",
         [BLAME_DAEMON] = "daemon",   [BLAME_AGENT] = "agent", [BLAME_SIGNAL] = "signal",
-        [BLAME_TIMEOUT] = "timeout", [BLAME_ERROR] = "error",
+        [BLAME_TIMEOUT] = "timeout", [BLAME_ERROR] = "error", [BLAME_NOTHING] = "nothing",
     };
     return names[k];
 }

@@ -98,6 +98,15 @@ static bool blame_is_new(const struct job *job, const struct observation *o)
             l->blame.kind != o->blame);
 }
 
+static bool mpirun_end_is_new(const struct job *job, const struct observation *o)
+{
+    if (o->launch == 0 || o->launch > job->n_launches + 1 || job->phase == JOB_ENDED)
+        return false;
+    if (o->launch <= job->n_launches)
+        return job->launches[o->launch - 1].over == 0;
+    return job->begun && !is_private(job) && o->end.known && ending_exit_code(&o->end) != 0;
+}
+
 bool job_resumable(const struct job *job)
 {
     if (job->phase == JOB_ENDED || job->cancel_signal)
@@ -213,8 +222,7 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         fresh = blame_is_new(job, o);
         break;
     case OBS_MPIRUN_ENDED:
-        fresh = o->launch > 0 && o->launch <= job->n_launches &&
-                job->launches[o->launch - 1].over == 0 && job->phase != JOB_ENDED;
+        fresh = mpirun_end_is_new(job, o);
         break;
     case OBS_RESUME:
         fresh = job_resumable(job);
@@ -243,6 +251,8 @@ void job_observe(const struct job *job, const struct observation *o, struct even
         .needs = o->needs,
         .free = o->free,
         .ahead = o->ahead,
+        .began = o->began,
+        .program = o->program,
     };
     if (ev.end.fate && o->kind != OBS_WAITING)
         forget_how(&ev.end);

@@ -176,10 +176,11 @@ static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint3
     json_end(j);
 }
 
-/* Ranks that Muster started itself, and those of the last mpirun. */
+/* Ranks that Muster started itself, and those of the mpirun that counts. */
 static void ranks(const struct job *job, struct json *j)
 {
-    const struct launch *l = job_last_launch(job);
+    int32_t judged = job_judged_launch(job);
+    const struct launch *l = judged >= 0 ? &job->launches[judged] : NULL;
     char log[PLAN_LOG_NAME];
 
     json_array(j);
@@ -192,7 +193,7 @@ static void ranks(const struct job *job, struct json *j)
     }
     for (uint32_t i = 0; l && i < l->size; i++)
         if (l->ranks[i].state != PROC_PENDING)
-            rank_row(job, j, i, l->ranks[i].replica, job_rank_outcome(job, job->n_launches - 1, i),
+            rank_row(job, j, i, l->ranks[i].replica, job_rank_outcome(job, (uint32_t)judged, i),
                      &l->ranks[i].end, l->ranks[i].started, l->ranks[i].log);
     json_end(j);
 }

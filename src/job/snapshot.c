@@ -64,10 +64,10 @@ static const struct field rank_fields[] = {
 const struct fields snapshot_rank = FIELDS(rank_fields);
 
 static const struct field launch_fields[] = {
-    F(struct launch, size, FIELD_U32, 0),
-    F(struct launch, first_failed, FIELD_INT, -1),
-    F(struct launch, last_end, FIELD_I64, 0),
-    F(struct launch, over, FIELD_I64, 0),
+    F(struct launch, size, FIELD_U32, 0),     F(struct launch, first_failed, FIELD_INT, -1),
+    F(struct launch, last_end, FIELD_I64, 0), F(struct launch, over, FIELD_I64, 0),
+    F(struct launch, began, FIELD_I64, 0),    F(struct launch, program, FIELD_I64, 0),
+    F(struct launch, code, FIELD_INT, 0),     F(struct launch, unwatched, FIELD_BOOL, 0),
 };
 const struct fields snapshot_launch = FIELDS(launch_fields);
 

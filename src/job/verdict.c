@@ -153,6 +153,8 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
     default:
         break;
     }
+    if (verdict_no_ranks(c, out))
+        return;
     add_who(job, c, out);
     if (verdict_blame(c, out))
         return;
@@ -194,29 +196,27 @@ void verdict_cause(const struct job *job, const struct cause *c, struct strbuf *
     strbuf_addstr(out, text.buf);
 }
 
-/* Is this rank, started by Muster or by the last mpirun, one that was stopped? */
-static bool rank_stopped(const struct job *job, uint32_t rank)
+/* Is this rank, started by Muster or by the mpirun that counts, one that was stopped? */
+static bool rank_stopped(const struct job *job, int32_t launch, uint32_t rank)
 {
-    const struct launch *l = job_last_launch(job);
-
-    if (l)
-        return rank < l->size &&
-               job_rank_outcome(job, job->n_launches - 1, rank) == OUTCOME_STOPPED;
+    if (launch >= 0)
+        return rank < job->launches[launch].size &&
+               job_rank_outcome(job, (uint32_t)launch, rank) == OUTCOME_STOPPED;
     return rank < job->plan->n_processes && job->plan->processes[rank].rank == (int32_t)rank &&
            job_proc_outcome(job, rank) == OUTCOME_STOPPED;
 }
 
 static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
 {
-    const struct launch *l = job_last_launch(job);
+    int32_t launch = job_judged_launch(job);
     auto_strbuf struct strbuf list = STRBUF_INIT;
-    uint32_t size = l ? l->size : job->plan->n_processes, n = 0;
+    uint32_t size = launch >= 0 ? job->launches[launch].size : job->plan->n_processes, n = 0;
 
     for (uint32_t r = 0; r < size; r++) {
         uint32_t last = r;
-        if (!rank_stopped(job, r))
+        if (!rank_stopped(job, launch, r))
             continue;
-        while (rank_stopped(job, last + 1))
+        while (rank_stopped(job, launch, last + 1))
             last++;
         strbuf_addf(&list, "%s%u", n ? ", " : "", r);
         if (last > r)
@@ -409,12 +409,15 @@ static void add_success(const struct job *job, struct strbuf *out)
         strbuf_addstr(out, "every process exited with status 0");
     }
     verdict_unobserved(job, out);
+    verdict_earlier(job, out);
 }
 
 const char *verdict_aside(const struct job *job)
 {
     if (job->silent && job->cause.kind != CAUSE_LOST)
         return "; the supervisor (muster-shim) did not respond and was killed";
+    if (job->plan->launcher >= 0 && job->cause.blame == BLAME_NOTHING)
+        return "; the launcher still exited with status 0";
     if (job->plan->launcher < 0 || (job->cause.kind != CAUSE_NONE && job->cause.rank < 0))
         return "";
     const struct proc *p = &job->procs[job->plan->launcher];

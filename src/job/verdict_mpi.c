@@ -4,10 +4,64 @@
 #include <string.h>
 
 #include "base/signame.h"
+#include "job/tries.h"
 
 static const char *plural(uint32_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+static void add_no_ranks(int code, bool unwatched, struct strbuf *out)
+{
+    strbuf_addf(out, "mpirun exited with status %d", code);
+    if (!unwatched)
+        strbuf_addstr(out, " without starting a rank");
+}
+
+bool verdict_no_ranks(const struct cause *c, struct strbuf *out)
+{
+    if (c->blame == BLAME_NOTHING)
+        add_no_ranks(c->end.code, c->end.unobserved, out);
+    return c->blame == BLAME_NOTHING;
+}
+
+static void add_try(const struct job *job, uint32_t k, struct strbuf *out)
+{
+    const struct launch *l = &job->launches[k];
+    const struct rank *r = l->first_failed >= 0 ? &l->ranks[l->first_failed] : NULL;
+
+    if (l->size == 0) {
+        add_no_ranks(l->code, l->unwatched, out);
+    } else if (!r) {
+        strbuf_addstr(out, "mpirun stopped its ranks");
+    } else {
+        strbuf_addf(out, "rank %d on %s ", l->first_failed, job->plan->replicas[r->replica].name);
+        if (r->end.oom)
+            strbuf_addstr(out, "ran out of memory");
+        else if (r->end.signal)
+            strbuf_addf(out, "was killed by %s", signal_name(r->end.signal));
+        else
+            strbuf_addf(out, "exited with status %d", r->end.code);
+    }
+}
+
+void verdict_earlier(const struct job *job, struct strbuf *out)
+{
+    int32_t first = -1;
+    uint32_t n = 0;
+
+    for (uint32_t k = job->launch_base; k < job->n_launches; k++)
+        if (launch_failed_at(&job->launches[k]) && launch_tried_again(job, k)) {
+            first = first < 0 ? (int32_t)k : first;
+            n++;
+        }
+    if (n == 0)
+        return;
+    if (n == 1)
+        strbuf_addstr(out, "; an earlier mpirun failed: ");
+    else
+        strbuf_addf(out, "; %u earlier mpiruns failed, first: ", n);
+    add_try(job, (uint32_t)first, out);
 }
 
 void verdict_ranks(const struct job *job, const struct cause *c, struct strbuf *out)
@@ -17,7 +71,7 @@ void verdict_ranks(const struct job *job, const struct cause *c, struct strbuf *
 
     if (stopped > 0 && c->blame == BLAME_SIGNAL)
         strbuf_addf(out, "; mpirun was ended by %s and stopped %u rank%s",
-                    signal_name(job_last_launch(job)->blame.end.signal), stopped, plural(stopped));
+                    signal_name(job_judged(job)->blame.end.signal), stopped, plural(stopped));
     else if (stopped > 0 && c->blame == BLAME_TIMEOUT)
         strbuf_addf(out, "; mpirun reached its own time limit and stopped %u rank%s", stopped,
                     plural(stopped));
@@ -60,20 +114,24 @@ bool verdict_blame(const struct cause *c, struct strbuf *out)
 
 bool verdict_trusted(const struct job *job, struct strbuf *out)
 {
-    const struct launch *l = job_last_launch(job);
+    int32_t judged = job_judged_launch(job);
+    const struct launch *l = judged >= 0 ? &job->launches[judged] : NULL;
     uint32_t bad = 0;
 
     for (uint32_t i = 0; l && job->rules.trust_launcher && i < l->size; i++)
-        bad += job_rank_outcome(job, job->n_launches - 1, i) != OUTCOME_SUCCEEDED;
+        bad += job_rank_outcome(job, (uint32_t)judged, i) != OUTCOME_SUCCEEDED;
     if (!job->rules.trust_launcher || job->plan->launcher < 0)
         return false;
     const struct proc *launcher = &job->procs[job->plan->launcher];
-    if (bad == 0 && !*launcher->end.left)
+    const struct launch *none = bad == 0 ? launch_without_ranks(job) : NULL;
+    if (bad == 0 && !none && !*launcher->end.left)
         return false;
     strbuf_addf(out, "%s exited with status 0 (--trust-launcher), although ",
                 job->plan->replicas[job->plan->processes[job->plan->launcher].replica].name);
     if (bad > 0)
         strbuf_addf(out, "%u of %u ranks did not", bad, l->size);
+    else if (none)
+        add_no_ranks(none->code, none->unwatched, out);
     else
         strbuf_addf(out, "%s was running", launcher->end.left);
     return true;

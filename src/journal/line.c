@@ -166,6 +166,15 @@ static void add_fate(struct json *j, const struct event *ev)
         json_kv_str(j, "fate", cause_kind_name(ev->end.fate));
 }
 
+/* Of an mpirun: when it was started, and what it runs. */
+static void add_mpirun(struct json *j, const struct event *ev)
+{
+    if (ev->began)
+        json_kv_int(j, "began", ev->began);
+    if (ev->program)
+        json_kv_int(j, "program", ev->program);
+}
+
 static void add_rank(struct json *j, const struct event *ev)
 {
     json_kv_int(j, "launch", ev->launch);
@@ -179,6 +188,7 @@ static void add_rank(struct json *j, const struct event *ev)
     json_kv_int(j, "size", ev->size);
     json_kv_bool(j, "forwarded", ev->forwarded);
     json_kv_str(j, "log", ev->log);
+    add_mpirun(j, ev);
 }
 
 static void add_waiting(struct json *j, const struct event *ev)
@@ -235,6 +245,11 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
         break;
     case EVENT_MPIRUN_ENDED:
         json_kv_int(&j, "launch", ev->launch);
+        if (ev->end.known)
+            add_status(&j, &ev->end);
+        if (ev->end.unobserved)
+            json_kv_bool(&j, "unobserved", true);
+        add_mpirun(&j, ev);
         break;
     case EVENT_RANK_STARTED:
     case EVENT_RANK_EXITED:

@@ -134,6 +134,29 @@ static void read_stop(struct line *l, struct event *ev)
     ev->text = text_of(l, "why");
 }
 
+static void read_mpirun(struct line *l, struct event *ev)
+{
+    if (node_get(l->map, "began"))
+        ev->began = number(l, "began", 0, INT64_MAX);
+    if (node_get(l->map, "program"))
+        ev->program = number(l, "program", 0, INT64_MAX);
+}
+
+/* "signal", "code" or neither. */
+static struct ending read_status(struct line *l)
+{
+    struct ending end = {
+        .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
+
+    if (node_get(l->map, "signal"))
+        end.signal = signal_of(l);
+    else if (node_get(l->map, "code"))
+        end.code = (int)number(l, "code", INT32_MIN, INT32_MAX);
+    else
+        end.known = false;
+    return end;
+}
+
 static void read_rank(struct line *l, struct event *ev)
 {
     ev->launch = (uint32_t)number(l, "launch", 1, LIMIT_LAUNCHES);
@@ -147,6 +170,7 @@ static void read_rank(struct line *l, struct event *ev)
     ev->size = (uint32_t)number(l, "size", 0, LIMIT_PROCESSES);
     ev->log = text_of(l, "log");
     ev->forwarded = truth(l, "forwarded");
+    read_mpirun(l, ev);
 }
 
 static void read_blame(struct line *l, struct event *ev)
@@ -156,14 +180,7 @@ static void read_blame(struct line *l, struct event *ev)
     ev->launch = (uint32_t)number(l, "launch", 1, LIMIT_LAUNCHES);
     ev->rank = (uint32_t)number(l, "rank", 0, LIMIT_PROCESSES - 1);
     ev->replica = (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
-    ev->end = (struct ending){
-        .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1};
-    if (node_get(l->map, "signal"))
-        ev->end.signal = signal_of(l);
-    else if (node_get(l->map, "code"))
-        ev->end.code = (int)number(l, "code", INT32_MIN, INT32_MAX);
-    else
-        ev->end.known = false;
+    ev->end = read_status(l);
     for (int k = BLAME_NONE + 1; what && k <= BLAME_LAST; k++)
         if (!strcmp(what, blame_kind_name((enum blame_kind)k)))
             ev->blame = (enum blame_kind)k;
@@ -244,6 +261,10 @@ static void read_fields(struct line *l, struct event *ev)
         break;
     case EVENT_MPIRUN_ENDED:
         ev->launch = (uint32_t)number(l, "launch", 1, LIMIT_LAUNCHES);
+        ev->end = read_status(l);
+        if (node_get(l->map, "unobserved"))
+            ev->end.unobserved = truth(l, "unobserved");
+        read_mpirun(l, ev);
         break;
     case EVENT_CANCEL:
         ev->signal = signal_of(l);
@@ -349,7 +370,7 @@ bool journal_fits(const struct job *job, const struct event *ev)
     case EVENT_BLAMED:
         return rank_fits(job, ev);
     case EVENT_MPIRUN_ENDED:
-        return ev->launch >= 1 && ev->launch <= job->n_launches;
+        return ev->launch >= 1 && ev->launch <= job->n_launches + 1;
     case EVENT_KILL_ROLE:
         return ev->role < job->plan->spec->n_roles;
     case EVENT_STOP:

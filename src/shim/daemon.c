@@ -103,6 +103,19 @@ pid_t mpirun_stand_in(pid_t mpirun)
     return look.parent;
 }
 
+/* The kernel counts ticks since boot: the end of its tick. */
+ns_t mpirun_began(pid_t mpirun)
+{
+    long hz = sysconf(_SC_CLK_TCK);
+    struct look look;
+
+    if (hz <= 0 || !look_at(mpirun, &look))
+        return 0;
+    ns_t tick = NS_PER_S / hz;
+    ns_t age = clock_boot() - ((ns_t)look.began + 1) * tick;
+    return clock_run() - (age > 0 ? age : 0);
+}
+
 pid_t daemon_mpirun(const struct shim *s, pid_t pid)
 {
     struct look look;
@@ -173,6 +186,15 @@ void launch_put(struct strbuf *out, const struct launch_name *name)
     wire_put_u32(out, name->number);
     wire_put_str(out, name->origin);
     wire_put_str(out, name->id);
+}
+
+void launch_put_end(struct strbuf *out, const struct stand_in *of, int status)
+{
+    wire_put_u32(out, of != NULL);
+    wire_put_u32(out, (uint32_t)status);
+    wire_put_i64(out, of ? of->began : 0);
+    wire_put_i64(out, of ? of->program : 0);
+    wire_put_u32(out, of && !of->observed);
 }
 
 static void tell(struct shim *s, const struct loss *loss, const struct launch_name *launch,

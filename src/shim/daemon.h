@@ -35,6 +35,9 @@ struct launch_name { /* of a launch: see shim/wire.h */
     const char *origin, *id;
 };
 void launch_put(struct strbuf *out, const struct launch_name *name);
+struct stand_in;
+/* The end of WIRE_LAUNCH_OVER: how an mpirun ended that had no ranks; NULL: it had some. */
+void launch_put_end(struct strbuf *out, const struct stand_in *of, int status);
 
 struct daemon daemon_of(pid_t pid);
 
@@ -52,6 +55,9 @@ const char *mpirun_left(const struct shim *s, const struct replica *r, char name
 
 bool pid_is_dead(pid_t pid); /* or a zombie */
 bool daemon_is_dead(const struct daemon *d);
+
+/* When it was started, at the latest; 0 = unknown. */
+ns_t mpirun_began(pid_t mpirun);
 
 /* The process that stands in for that mpirun, its parent; 0 if there is none. */
 pid_t mpirun_stand_in(pid_t mpirun);

@@ -36,6 +36,7 @@ static void mpirun_ended(struct shim *s, struct watch *w)
     frame = report_begin(s, WIRE_LAUNCH_OVER);
     launch_put(out, &l->name);
     wire_put_i64(out, clock_run());
+    launch_put_end(out, NULL, 0);
     report_end(s, frame);
 }
 

@@ -95,7 +95,7 @@ bool hydra_is_mpiexec(const char *path)
 }
 
 /* -name, --name, -name=value: how many words it takes; 0 = unknown. */
-static size_t option_words(const char *word)
+size_t hydra_option_words(const char *word)
 {
     size_t dashes = word[1] == '-' ? 2 : 1, n = strcspn(word + dashes, "=");
 
@@ -111,7 +111,7 @@ static bool copy_options(const char *const **at, struct strvec *line)
     const char *const *w = *at;
 
     while (*w && (*w)[0] == '-') {
-        size_t n = option_words(*w);
+        size_t n = hydra_option_words(*w);
 
         if (n == 0)
             return false;

@@ -14,6 +14,9 @@
 /* Is a program with this path (links resolved) Hydra's mpiexec? */
 bool hydra_is_mpiexec(const char *path);
 
+/* How many words an option takes, itself included; 0 = unknown. */
+size_t hydra_option_words(const char *word);
+
 /* Appends argv to line with the wrapper before each program. False: there is no program, an option
  * is unknown, or the programs are in a file of their own; line is then of no use. */
 bool hydra_line(const char *const *argv, const char *wrapper, struct strvec *line);

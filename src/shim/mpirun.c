@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +22,12 @@
 #include "shim/stand_in.h"
 #include "shim/hydra_line.h"
 #include "shim/packet.h"
+#include "shim/program.h"
 #include "shim/roles.h"
 
 #define WRAPPER "muster-rank"
+
+enum { ACK_SECONDS = 5 };
 
 /* Beside the link that we were started by. */
 static bool find_wrapper(char *file, size_t size)
@@ -66,6 +71,36 @@ static void tell_signal(int sock, int sig)
     (void)packet_send(sock, &frame, NULL, 0);
 }
 
+static void tell_hello(int sock, int64_t program, bool observed)
+{
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_MPIRUN_HELLO);
+
+    wire_put_i64(&frame, program);
+    wire_put_u32(&frame, observed);
+    wire_put_i64(&frame, clock_run());
+    wire_frame_end(&frame, begin);
+    (void)packet_send(sock, &frame, NULL, 0);
+}
+
+/* Waits until the supervisor has it: the script's own end may follow at once. */
+static void tell_end(int sock, int status)
+{
+    struct timeval limit = {.tv_sec = ACK_SECONDS};
+    auto_strbuf struct strbuf frame = STRBUF_INIT;
+    size_t begin = wire_frame_begin(&frame, WIRE_MPIRUN_END);
+    char answer[64];
+    struct packet p;
+
+    wire_put_u32(&frame, (uint32_t)status);
+    wire_put_i64(&frame, clock_run());
+    wire_frame_end(&frame, begin);
+    (void)setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    if (packet_send(sock, &frame, NULL, 0) == 0 &&
+        packet_receive(sock, answer, sizeof(answer), &p) == 0)
+        packet_close(&p);
+}
+
 /* timeout(1) signals its child and then its group: that is one signal, and mpirun gives up its
  * cleaning at the second. */
 static void skip_echo(int sig)
@@ -99,6 +134,7 @@ static int attend(int sock, pid_t pid)
     }
     if (WIFSIGNALED(status))
         tell_signal(sock, WTERMSIG(status));
+    tell_end(sock, status);
     return status;
 }
 
@@ -117,7 +153,8 @@ int mpirun_main(int argc, char **argv)
 {
     static const char *const agents[] = {"OMPI_MCA_orte_fork_agent", "PRTE_MCA_prte_fork_agent"};
     auto_strvec struct strvec line = STRVEC_INIT;
-    bool has_wrapper;
+    bool has_wrapper, hydra, observed;
+    int64_t program;
     char file[PATH_MAX], wrapper[PATH_MAX];
     auto_free char *real = NULL;
     sigset_t all, mask;
@@ -137,11 +174,16 @@ int mpirun_main(int argc, char **argv)
     if (has_wrapper) /* env -i: the others of the environment are missed on a cluster, too */
         for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
             (void)setenv(agents[i], wrapper, 0);
-    if (real && hydra_is_mpiexec(real)) {
+    hydra = real && hydra_is_mpiexec(real);
+    program = program_of_mpirun((const char *const *)argv, hydra);
+    observed = has_wrapper;
+    if (hydra) {
         argv[0] = file; /* else it looks for its proxy beside the first of its name in PATH */
-        if (has_wrapper && hydra_line((const char *const *)argv, wrapper, &line))
+        observed = has_wrapper && hydra_line((const char *const *)argv, wrapper, &line);
+        if (observed)
             argv = line.v;
     }
+    tell_hello(sock, program, observed);
     (void)signal(SIGCHLD, SIG_DFL);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask);

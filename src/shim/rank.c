@@ -34,6 +34,7 @@
 #include "shim/logfile.h"
 #include "shim/packet.h"
 #include "shim/pipe_in.h"
+#include "shim/program.h"
 #include "shim/roles.h"
 #include "shim/stop_notice.h"
 
@@ -54,6 +55,7 @@ struct wrapper {
     char log_name[LIMIT_NAME + 64];
     int64_t untold; /* bytes that the log did not take and nobody knows of yet */
     bool stuck;     /* the supervisor has not taken them for a while */
+    int64_t program;
     pid_t pid;
     struct stream streams[2];
     sigset_t mask; /* the rank's */
@@ -130,6 +132,7 @@ static int send_hello(const struct wrapper *w)
     wire_put_u32(&frame, (uint32_t)w->told.launcher);
     wire_put_str(&frame, w->launch);
     wire_put_str(&frame, w->origin);
+    wire_put_i64(&frame, w->program);
     wire_frame_end(&frame, begin);
     return packet_send(w->sock, &frame, NULL, 0);
 }
@@ -423,6 +426,7 @@ int rank_main(int argc, char **argv)
     if (w.sock < 0)
         become(argv);
     find_launch(&w);
+    w.program = program_key((const char *const *)argv);
     find_forward(&w);
     block_signals(&w);
     stop_notice_begin(&w.told, w.hydra);

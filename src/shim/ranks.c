@@ -33,7 +33,9 @@ struct launch {
     struct loss loss;
     int mpirun_fd;  /* its pidfd; -1: it has ended, or was not found */
     pid_t stand_in; /* of mpirun (mpirun.c); 0 = it has none */
-    bool over;      /* muster knows that it has ended */
+    ns_t began;     /* of mpirun; 0 = unknown */
+    int64_t program;
+    bool over; /* muster knows that it has ended */
     struct taken *taken;
     unsigned char *seen; /* a bit per rank */
     char text[];
@@ -119,6 +121,8 @@ static void tell_started(struct shim *s, const struct rank *k)
     wire_put_u32(out, k->forwarded);
     wire_put_i64(out, k->started);
     wire_put_str(out, k->log);
+    wire_put_i64(out, k->launch->began);
+    wire_put_i64(out, k->launch->program);
     report_end(s, frame);
 }
 
@@ -218,7 +222,7 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
 }
 
 /* What the launcher's script does after its mpirun must not be taken for an mpirun that hangs. */
-static void tell_over(struct shim *s, struct launch *l)
+static void tell_over(struct shim *s, struct launch *l, ns_t at)
 {
     struct strbuf *out = &s->link.out;
     size_t frame;
@@ -228,22 +232,31 @@ static void tell_over(struct shim *s, struct launch *l)
     l->over = true;
     frame = report_begin(s, WIRE_LAUNCH_OVER);
     launch_put(out, &l->name);
-    wire_put_i64(out, clock_run());
+    wire_put_i64(out, at);
+    launch_put_end(out, NULL, 0);
     report_end(s, frame);
 }
 
-/* Open MPI's mpirun outlives its ranks unless it is killed, and its stand-in reports any other
- * signal. A stand-in that is killed takes mpirun along. */
+/* Did it end under ranks that it had not told to? Hydra's may end before the last of its ranks have
+ * reported, so only a stand-in that was killed, and took mpirun along, says it of that one. */
+static void check_ranks(struct shim *s, struct launch *l, bool killed)
+{
+    for (const struct rank *k = s->ranks; k; k = k->next)
+        if (k->launch == l && k->pid_fd >= 0 && k->told == 0 &&
+            (killed || k->daemon.is_orted || k->daemon.is_mpirun))
+            launch_signalled(s, &l->loss, &l->name, SIGKILL, clock_run());
+}
+
+/* Its stand-in reports its end and any signal but SIGKILL. */
 static void check_mpirun(struct shim *s, struct launch *l)
 {
+    bool watched = server_stand_in(s, l->stand_in);
     bool ended = l->stand_in ? pid_is_dead(l->stand_in)
                              : l->mpirun_fd >= 0 &&
                                    poll(&(struct pollfd){l->mpirun_fd, POLLIN, 0}, 1, 0) > 0;
 
-    for (const struct rank *k = s->ranks; ended && k; k = k->next)
-        if (k->launch == l && k->pid_fd >= 0 && k->told == 0 &&
-            (k->daemon.is_orted || k->daemon.is_mpirun))
-            launch_signalled(s, &l->loss, &l->name, SIGKILL, clock_run());
+    if (ended)
+        check_ranks(s, l, watched);
 }
 
 void ranks_check_mpiruns(struct shim *s)
@@ -261,7 +274,8 @@ static void mpirun_ended(struct shim *s, struct watch *w)
     server_catch_up(s); /* what its ranks said before */
     check_mpirun(s, l);
     close(TAKE_FD(l->mpirun_fd));
-    tell_over(s, l);
+    if (!server_stand_in(s, l->stand_in)) /* else that says when */
+        tell_over(s, l, clock_run());
 }
 
 static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
@@ -271,6 +285,10 @@ static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
 
     l->watch.ready = mpirun_ended;
     l->stand_in = mpirun_stand_in(pid);
+    const struct stand_in *known = server_stand_in(s, l->stand_in);
+    l->began = known ? known->began : mpirun_began(pid);
+    if (known && known->program)
+        l->program = known->program;
     if (fd >= 0 && shim_watch(s, fd, &l->watch) == 0)
         l->mpirun_fd = TAKE_FD(fd);
 }
@@ -289,7 +307,7 @@ static void rank_free(struct shim *s, struct rank *k)
     if (k->client)
         k->client->rank = NULL;
     if (--k->launch->n_live == 0 && k->launch->mpirun_fd < 0 && !is_elsewhere(s, k->launch))
-        tell_over(s, k->launch);
+        tell_over(s, k->launch, clock_run());
     if (k->prev)
         k->prev->next = k->next;
     else
@@ -382,6 +400,7 @@ int rank_hello(struct shim *s, struct client *c, struct packet *p)
     bool forwarded = wire_get_u32(&p->body);
     pid_t daemon = (pid_t)wire_get_u32(&p->body);
     const char *id = wire_get_str(&p->body), *origin = wire_get_str(&p->body);
+    int64_t program = wire_get_i64(&p->body);
     struct replica *r = replica_of_pid(s, c->pid);
     auto_close int log_fd = -1;
     struct rank *k;
@@ -406,6 +425,8 @@ int rank_hello(struct shim *s, struct client *c, struct packet *p)
     s->ranks = k;
     command_observed(s, k->daemon.pid);
     command_observed(s, k->daemon.keeper);
+    if (k->launch->program == 0)
+        k->launch->program = program;
     if (k->launch->n_live++ == 0 && k->launch->mpirun_fd < 0 && !k->launch->over)
         watch_mpirun(s, k->launch, daemon);
     c->rank = k;
@@ -464,7 +485,76 @@ int rank_told(struct client *c, struct packet *p)
     return 0;
 }
 
-/* The ranks that are there are most likely its own. */
+/* --- mpirun itself, as its stand-in reports it -------------------------------------------------- */
+
+int mpirun_hello(struct client *c, struct packet *p)
+{
+    struct stand_in in = {.program = wire_get_i64(&p->body), .observed = wire_get_u32(&p->body)};
+
+    in.began = within(wire_get_i64(&p->body), 1, clock_run());
+    if (!wire_done(&p->body) || c->command || c->rank || c->mpirun || in.program < 0)
+        return -EPROTO;
+    c->mpirun = xcalloc(1, sizeof(*c->mpirun));
+    *c->mpirun = in;
+    return 0;
+}
+
+/* It failed and had no ranks. In a pod its ranks are elsewhere, and nobody here knows of them. */
+static void tell_without_ranks(struct shim *s, const struct stand_in *in, int status, ns_t at)
+{
+    struct strbuf *out = &s->link.out;
+    struct launch *l;
+    size_t frame;
+
+    if (s->pod || status == 0 ||
+        (s->newest_launch && s->newest_launch->name.number >= LIMIT_LAUNCHES))
+        return;
+    l = launch_new(s, "", "", 0);
+    l->over = true;
+    frame = report_begin(s, WIRE_LAUNCH_OVER);
+    launch_put(out, &l->name);
+    wire_put_i64(out, at);
+    launch_put_end(out, in, status);
+    report_end(s, frame);
+}
+
+static void mpirun_over(struct shim *s, struct client *c, int status, ns_t at, bool killed)
+{
+    auto_free struct stand_in *in = c->mpirun;
+    bool had_ranks = false;
+
+    for (struct launch *l = s->newest_launch; l; l = l->older) {
+        if (l->stand_in != c->pid || l->over)
+            continue;
+        had_ranks = true;
+        if (killed)
+            check_ranks(s, l, true);
+        tell_over(s, l, at);
+    }
+    c->mpirun = NULL;
+    if (!had_ranks)
+        tell_without_ranks(s, in, status, at);
+}
+
+int mpirun_end(struct shim *s, struct client *c, struct packet *p)
+{
+    int status = (int)wire_get_u32(&p->body);
+    ns_t at = wire_get_i64(&p->body);
+    auto_strbuf struct strbuf ack = STRBUF_INIT;
+
+    if (!wire_done(&p->body) || !c->mpirun)
+        return -EPROTO;
+    mpirun_over(s, c, status, within(at, 1, clock_run()), false);
+    wire_frame_end(&ack, wire_frame_begin(&ack, WIRE_RANK_ACK));
+    (void)packet_send(c->fd, &ack, NULL, 0);
+    return 0;
+}
+
+void mpirun_lost(struct shim *s, struct client *c)
+{
+    mpirun_over(s, c, SIGKILL, clock_run(), true);
+}
+
 int mpirun_signal(struct shim *s, const struct client *c, struct packet *p)
 {
     int sig = (int)wire_get_u32(&p->body);
@@ -474,9 +564,9 @@ int mpirun_signal(struct shim *s, const struct client *c, struct packet *p)
         return -EPROTO;
     if (elsewhere_signalled(s, c->pid, sig, within(at, 1, clock_run())))
         return 0;
-    if (s->newest_launch && s->newest_launch->n_live > 0)
-        launch_signalled(s, &s->newest_launch->loss, &s->newest_launch->name, sig,
-                         within(at, 1, clock_run()));
+    for (struct launch *l = s->newest_launch; l; l = l->older)
+        if (l->stand_in == c->pid && l->n_live > 0 && !l->over)
+            launch_signalled(s, &l->loss, &l->name, sig, within(at, 1, clock_run()));
     return 0;
 }
 

@@ -30,6 +30,8 @@ static void client_free(struct shim *s, struct client *c)
         command_abandoned(s, c);
     if (c->rank)
         rank_lost(s, c);
+    if (c->mpirun)
+        mpirun_lost(s, c);
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -118,6 +120,10 @@ static int dispatch(struct shim *s, struct client *c, struct packet *p)
         return rank_exit(s, c, p);
     case WIRE_RANK_TOLD:
         return rank_told(c, p);
+    case WIRE_MPIRUN_HELLO:
+        return mpirun_hello(c, p);
+    case WIRE_MPIRUN_END:
+        return mpirun_end(s, c, p);
     case WIRE_MPIRUN_SIGNAL:
         return mpirun_signal(s, c, p);
     case WIRE_OUTPUT_ASK:
@@ -209,6 +215,14 @@ void server_await_ranks(struct shim *s)
             return;
         (void)serve_one(s);
     }
+}
+
+const struct stand_in *server_stand_in(const struct shim *s, pid_t pid)
+{
+    for (const struct client *c = pid && s->server ? s->server->clients : NULL; c; c = c->next)
+        if (c->mpirun && c->pid == pid)
+            return c->mpirun;
+    return NULL;
 }
 
 void server_pause(struct shim *s, bool pause)

@@ -13,12 +13,19 @@
 #include "shim/packet.h"
 #include "shim/shim.h"
 
+struct stand_in {    /* for an mpirun */
+    int64_t program; /* what that runs (program.h), or 0 */
+    bool observed;   /* its ranks have wrappers */
+    ns_t began;
+};
+
 struct client {
     struct client *prev, *next;
     int fd;
     pid_t pid;               /* of the process that connected */
     struct command *command; /* of an agent, while it runs */
     struct rank *rank;       /* of a wrapper, from HELLO to EXIT */
+    struct stand_in *mpirun; /* of a stand-in for mpirun, from HELLO to END */
 };
 
 int server_open(struct shim *s, struct err *e); /* listens on SCRATCH/agent.sock */
@@ -27,6 +34,8 @@ void server_catch_up(struct shim *s);           /* serves what clients have sent
 /* Serves clients until no rank is left that has not ended, for LIMIT_LAST_RANKS_MS at most. */
 void server_await_ranks(struct shim *s);
 void server_pause(struct shim *s, bool pause);
+/* The stand-in for mpirun that this process is; NULL: it is none. */
+const struct stand_in *server_stand_in(const struct shim *s, pid_t pid);
 
 /* Packets: 0, or -EPROTO (the connection is closed). */
 int command_run(struct shim *s, struct client *c, struct packet *p);
@@ -35,9 +44,12 @@ int rank_runs(struct shim *s, struct client *c, struct packet *p);
 int rank_unlogged(struct shim *s, struct client *c, struct packet *p);
 int rank_told(struct client *c, struct packet *p);
 int rank_exit(struct shim *s, struct client *c, struct packet *p);
+int mpirun_hello(struct client *c, struct packet *p);
 int mpirun_signal(struct shim *s, const struct client *c, struct packet *p);
+int mpirun_end(struct shim *s, struct client *c, struct packet *p);
 
-/* The connection is gone while c->command or c->rank was set. */
+/* The connection is gone while c->command, c->rank or c->mpirun was set. */
+void mpirun_lost(struct shim *s, struct client *c);
 void command_abandoned(struct shim *s, struct client *c);
 void rank_lost(struct shim *s, struct client *c);
 

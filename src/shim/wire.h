@@ -95,7 +95,8 @@ enum wire_type {
                           up to then is in the log. */
     WIRE_RANK_STARTED, /* u32 replica, launch (see LAUNCH below), u32 rank, u32 size,
                           u32 pid, u32 forwarded (0/1: mpirun shows the output too), i64 at,
-                          str log (name below RUN_DIR/logs) */
+                          str log (name below RUN_DIR/logs), i64 when its mpirun was started (0 =
+                          unknown), i64 what that runs (program.h; 0 = unknown) */
     WIRE_RANK_EXITED,  /* u32 replica, launch, u32 rank, u32 known (0: its wrapper was killed
                           before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom,
                           i64 memory_limit, i64 memory_peak, str whose memory, i64 size of /dev/shm,
@@ -110,7 +111,9 @@ enum wire_type {
     WIRE_LAUNCH_BLAMED, /* launch, u32 why (LAUNCH_*), u32 replica, u32 known, u32 wait_status,
                           i64 at: what makes an mpirun end its ranks */
     WIRE_LAUNCH_OVER,   /* launch, i64 at: its mpirun has ended, or all of its ranks have and
-                          its mpirun could not be found */
+                          its mpirun could not be found; u32 known, u32 wait_status, i64 started,
+                          i64 program, u32 whether it may have had ranks without a wrapper: known
+                          if it failed and no rank of it was seen */
     WIRE_OUTPUT, /* str log ("": RUN_DIR/marks), i64 offset, bytes: what it holds from there on.
                           Sent before the EXITED or RANK_EXITED of whoever wrote it. */
     WIRE_FILES,  /* i32 0 or -errno, str path: the first file since the last FILES_END that could
@@ -124,7 +127,7 @@ enum wire_type {
     WIRE_AGENT_NO_HOST,   /* no body: the host is no replica of this run */
     WIRE_AGENT_EXITED,    /* u32 wait_status */
     WIRE_RANK_HELLO,      /* u32 rank, u32 size, u32 forwarded, u32 pid of its daemon, str launch
-                             id, str origin,
+                             id, str origin, i64 program,
                              before the rank is started; answered by RANK_WELCOME, or the connection
                              is closed: this rank is none of the run's */
     WIRE_RANK_WELCOME,  /* strs env: what the rank gets from its replica, str log, i32 0 or -errno:
@@ -139,8 +142,12 @@ enum wire_type {
     WIRE_RANK_UNLOGGED, /* i32 -errno, u32 stderr (0/1), i64 bytes more that are missing from the
                              rank's log, bytes: those of them that are to be shown */
     WIRE_RANK_TOLD,     /* i64 at: its launcher has signalled the rank to end */
-    WIRE_MPIRUN_SIGNAL, /* u32 signal, i64 at: the mpirun of the newest launch has received it */
-    WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
+    WIRE_MPIRUN_SIGNAL, /* u32 signal, i64 at: an mpirun has received it */
+    WIRE_MPIRUN_HELLO,  /* i64 program, u32 whether its ranks have wrappers, i64 at: an mpirun is
+                             being started. Its stand-in stays connected until it has ended. */
+    WIRE_MPIRUN_END, /* u32 wait_status, i64 at: of that mpirun; answered by RANK_ACK. Without it the stand-in was
+                             killed, and mpirun with it. */
+    WIRE_PEER_DATA, /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
 };
 
 /* LAUNCH in a report: u32 number (1, 2, … one per mpirun that this shim has seen ranks of; 0: its

@@ -24,7 +24,8 @@ struct mpirun {
     struct thing *ranks;
     bool *again; /* per rank: has been started anew */
     uint32_t restarts;
-    bool failed;              /* one of its ranks failed and was not mended */
+    bool failed; /* one of its ranks failed and was not mended */
+    ns_t began;
     ns_t over;                /* since when none of its ranks lives; 0 = one does */
     ns_t ended;               /* it is told that mpirun has ended; 0 = it is not */
     int code;                 /* of the first that failed */
@@ -185,6 +186,8 @@ void check_record(struct sim *s);
 
 /* early.c */
 void check_early(struct sim *s);
+/* Of the mpiruns after base up to last, the first that failed and was not tried again; 0 = none. */
+uint32_t oracle_mpirun(const struct sim *s, uint32_t base, uint32_t last);
 const struct event *oracle_leaver(const struct sim *s, size_t until, uint32_t launch); /* or NULL */
 
 /* oracle.c */

@@ -211,9 +211,60 @@ enum outcome oracle_rules(const struct sim *s)
     return words[by_rules(s, s->log.n).outcome];
 }
 
-/* The number of the present launcher's last mpirun; 0 = it has none. Of the launcher before it
- * there may still be something to hear. */
-static uint32_t last_mpirun(const struct sim *s)
+/* The earliest loss of a daemon that the core heard of, of an mpirun. */
+static const struct event *lost_daemon(const struct sim *s, uint32_t mpirun)
+{
+    const struct event *first = NULL;
+
+    for (size_t i = oracle_attempt(s); mpirun > 0 && i < s->log.n; i++) {
+        const struct event *ev = &s->log.v[i];
+        if (ev->type == EVENT_BLAMED && ev->launch == mpirun && (!first || ev->at < first->at))
+            first = ev;
+    }
+    return first;
+}
+
+/* The rank of an mpirun that failed earliest and was not started anew. */
+static const struct event *failed_rank(const struct sim *s, size_t n, uint32_t mpirun)
+{
+    const struct event *first = NULL, *daemon = lost_daemon(s, mpirun);
+
+    for (size_t i = oracle_attempt(s); mpirun > 0 && i < n; i++) {
+        const struct event *ev = &s->log.v[i];
+        bool mended = false;
+        if (ev->type != EVENT_RANK_EXITED || ev->launch != mpirun || ending_ok(&ev->end) ||
+            (!ev->end.oom &&
+             (ev->end.told || (daemon && ev->replica == daemon->replica && ev->at >= daemon->at))))
+            continue;
+        for (size_t k = i + 1; k < s->log.n; k++)
+            mended |= s->log.v[k].type == EVENT_RANK_STARTED && s->log.v[k].launch == mpirun &&
+                      s->log.v[k].rank == ev->rank;
+        bool before =
+            !first || ev->at < first->at || (ev->at == first->at && ev->rank < first->rank);
+        if (!mended && before)
+            first = ev;
+    }
+    return first;
+}
+
+/* The first mpirun with a failed rank whose status the launcher returns; 0 = none. */
+static uint32_t returned_mpirun(const struct sim *s, uint32_t base, uint32_t last)
+{
+    size_t n = oracle_until_stop(s);
+    const struct event *end =
+        s->plan->launcher >= 0 ? oracle_end(s, n, (uint32_t)s->plan->launcher) : NULL;
+
+    for (uint32_t l = base + 1; end && !ending_ok(&end->end) && l <= last; l++) {
+        const struct event *rank = failed_rank(s, n, l);
+        if (rank && ending_exit_code(&rank->end) == ending_exit_code(&end->end))
+            return l;
+    }
+    return 0;
+}
+
+/* The number of the present launcher's mpirun that counts; 0 = it has none. Of the launcher before
+ * it there may still be something to hear. */
+static uint32_t its_mpirun(const struct sim *s)
 {
     uint32_t last = 0, base = 0; /* base: so many are of launchers before this one */
 
@@ -224,45 +275,9 @@ static uint32_t last_mpirun(const struct sim *s)
         if (ev->type == EVENT_RESTART && (int32_t)ev->process == s->plan->launcher)
             base = last;
     }
-    return last > base ? last : 0;
-}
-
-/* The earliest loss of a daemon that the core heard of, of the last mpirun. */
-static const struct event *lost_daemon(const struct sim *s)
-{
-    uint32_t last = last_mpirun(s);
-    const struct event *first = NULL;
-
-    for (size_t i = oracle_attempt(s); last > 0 && i < s->log.n; i++) {
-        const struct event *ev = &s->log.v[i];
-        if (ev->type == EVENT_BLAMED && ev->launch == last && (!first || ev->at < first->at))
-            first = ev;
-    }
-    return first;
-}
-
-/* The rank of the last mpirun that failed earliest and was not started anew. */
-static const struct event *failed_rank(const struct sim *s, size_t n)
-{
-    uint32_t last = last_mpirun(s);
-    const struct event *first = NULL, *daemon = lost_daemon(s);
-
-    for (size_t i = oracle_attempt(s); last > 0 && i < n; i++) {
-        const struct event *ev = &s->log.v[i];
-        bool mended = false;
-        if (ev->type != EVENT_RANK_EXITED || ev->launch != last || ending_ok(&ev->end) ||
-            (!ev->end.oom &&
-             (ev->end.told || (daemon && ev->replica == daemon->replica && ev->at >= daemon->at))))
-            continue;
-        for (size_t k = i + 1; k < s->log.n; k++)
-            mended |= s->log.v[k].type == EVENT_RANK_STARTED && s->log.v[k].launch == last &&
-                      s->log.v[k].rank == ev->rank;
-        bool before =
-            !first || ev->at < first->at || (ev->at == first->at && ev->rank < first->rank);
-        if (!mended && before)
-            first = ev;
-    }
-    return first;
+    uint32_t found = oracle_mpirun(s, base, last);
+    found = found ? found : returned_mpirun(s, base, last);
+    return last <= base ? 0 : found ? found : last;
 }
 
 static struct expected of_event(const struct event *ev)
@@ -278,7 +293,7 @@ static struct expected of_event(const struct event *ev)
 /* Had the launcher nothing it could have started? mpirun's own code says nothing then. */
 static bool ran_nothing(const struct sim *s, const struct event *launcher)
 {
-    return last_mpirun(s) == 0 && launcher->end.code >= 0 && !launcher->end.init[0] &&
+    return its_mpirun(s) == 0 && launcher->end.code >= 0 && !launcher->end.init[0] &&
            s->plan->facts->machine.program_errno;
 }
 
@@ -328,11 +343,11 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
     return e;
 }
 
-/* Did the launcher end with 0 over ranks that had not? Of its last mpirun all have to; of those
- * before it none may be left running. */
+/* Did the launcher end with 0 over ranks that had not? Of the mpirun that counts all have to;
+ * of the others none may be left running. */
 static bool unfinished(const struct sim *s, const struct event *launcher)
 {
-    uint32_t last = last_mpirun(s), base = 0, seen = 0;
+    uint32_t last = its_mpirun(s), base = 0, seen = 0;
     bool bad = false;
 
     for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
@@ -364,10 +379,10 @@ static const struct event *blamed_leaver(const struct sim *s, size_t n,
 {
     const struct ending *e = &launcher->end;
 
-    if (oracle_end(s, n, launcher->process) != launcher || failed_rank(s, n) || e->signal ||
-        e->code == 124 || e->code > 128 || (ending_ok(e) && !unfinished(s, launcher)))
+    if (oracle_end(s, n, launcher->process) != launcher || failed_rank(s, n, its_mpirun(s)) ||
+        e->signal || e->code == 124 || e->code > 128 || (ending_ok(e) && !unfinished(s, launcher)))
         return NULL;
-    return last_mpirun(s) ? oracle_leaver(s, n, last_mpirun(s)) : NULL;
+    return its_mpirun(s) ? oracle_leaver(s, n, its_mpirun(s)) : NULL;
 }
 
 struct expected oracle(const struct sim *s)
@@ -377,7 +392,7 @@ struct expected oracle(const struct sim *s)
 
     first = first_failure(s, n);
     if (s->plan->launcher >= 0) {
-        rank = failed_rank(s, n);
+        rank = failed_rank(s, n, its_mpirun(s));
         for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
             const struct event *ev = &s->log.v[i];
             bool its = (int32_t)ev->process == s->plan->launcher;
@@ -388,7 +403,7 @@ struct expected oracle(const struct sim *s)
         }
         bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
         const struct event *end = launcher ? launcher : lost; /* it has ended when it was lost */
-        const struct event *daemon = lost_daemon(s);
+        const struct event *daemon = lost_daemon(s, its_mpirun(s));
         if (!rank || trusted || !(end ? rank->at <= end->at : !first))
             rank = NULL;
         if (rank && (!daemon || rank->at <= daemon->at))

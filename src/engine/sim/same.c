@@ -69,6 +69,10 @@ static const char *launch_differs(const struct launch *a, const struct launch *b
     DIFFERS(first_failed);
     DIFFERS(last_end);
     DIFFERS(over);
+    DIFFERS(began);
+    DIFFERS(program);
+    DIFFERS(code);
+    DIFFERS(unwatched);
     DIFFERS(blame.kind);
     DIFFERS(blame.at);
     DIFFERS(blame.rank);

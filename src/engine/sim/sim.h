@@ -40,6 +40,7 @@ struct sim_fate {
 struct sim_mpirun { /* one call of mpirun by the launcher */
     uint32_t size;
     const struct sim_fate *ranks; /* size of them */
+    int64_t program;              /* what it runs; 0 = not told, nor when it was started */
     bool recovers;     /* lets the others go on when a rank has failed, and waits for ever then */
     uint32_t restarts; /* so many failed ranks are started anew, each once; then they end with 0 */
     bool lies;         /* the launcher ends with 0 over its failed ranks */

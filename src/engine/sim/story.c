@@ -289,6 +289,8 @@ static void make_mpiruns(struct maker *m, struct sim_story *story, uint32_t bad)
                                    .recovers = rng_chance(&m->rng, 300),
                                    .restarts = rng_chance(&m->rng, 400) ? rng_below(&m->rng, 4) : 0,
                                    .lies = rng_chance(&m->rng, 300)};
+        if (rng_chance(&m->rng, 700))
+            v[k].program = 1 + rng_below(&m->rng, 2);
         for (uint32_t r = 0; r < v[k].size; r++) {
             ranks[r] = some_fate(m, bad);
             if (ranks[r].end.exec_errno)

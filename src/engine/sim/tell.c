@@ -97,6 +97,8 @@ static struct observation of_rank(const struct sim *s, uint32_t launch, uint32_t
                                 .launch = launch + 1,
                                 .rank = rank,
                                 .size = s->mpiruns[launch].as->size,
+                                .program = s->mpiruns[launch].as->program,
+                                .began = s->mpiruns[launch].began,
                                 .forwarded = rank % 2 == 1,
                                 .log = "rank.log",
                                 .end = t->end};

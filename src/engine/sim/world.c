@@ -120,7 +120,7 @@ static void next_mpirun(struct sim *s)
     const struct sim_mpirun *as = &s->story->mpiruns[s->step];
     uint32_t l = s->n_mpiruns;
     s->mpiruns = xrealloc_array(s->mpiruns, l + 1, sizeof(*s->mpiruns));
-    s->mpiruns[l] = (struct mpirun){.as = as};
+    s->mpiruns[l] = (struct mpirun){.as = as, .began = as->program ? s->now : 0};
     s->mpiruns[l].ranks = xcalloc(as->size, sizeof(*s->mpiruns[l].ranks));
     s->mpiruns[l].again = xcalloc(as->size, sizeof(*s->mpiruns[l].again));
     s->n_mpiruns++;

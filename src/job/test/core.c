@@ -458,6 +458,121 @@ static void test_last_try_counts(void)
     job_free(job);
 }
 
+static size_t world_started(struct job *job, uint32_t launch, uint32_t size, int64_t what,
+                            ns_t began)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < size; r++)
+        n += report(job, &(struct observation){.kind = OBS_RANK_STARTED,
+                                               .launch = launch,
+                                               .rank = r,
+                                               .size = size,
+                                               .replica = r + 1,
+                                               .log = "log",
+                                               .program = what,
+                                               .began = began,
+                                               .at = began + SEC});
+    return n;
+}
+
+static size_t mpirun_ended(struct job *job, uint32_t launch, int code, int64_t what, ns_t at)
+{
+    return report(job, &(struct observation){.kind = OBS_MPIRUN_ENDED,
+                                             .launch = launch,
+                                             .end = how(code, 0),
+                                             .program = what,
+                                             .at = at});
+}
+
+/* The first mpirun, of program 1 with two ranks, fails at 4 s; the other is started at `began` and
+ * ends well, and so does the launcher. */
+static struct job *two_mpiruns(uint32_t size, int64_t what, ns_t began)
+{
+    struct job *job = begin(&mpi_plan);
+
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 0, 1 * SEC);
+    (void)world_started(job, 1, 2, 1, 1 * SEC);
+    if (began < 4 * SEC)
+        (void)world_started(job, 2, size, what, began);
+    (void)rank_exited(job, 1, 1, 5, 0, 4 * SEC);
+    (void)rank_told(job, 1, 0, SIGTERM, 4 * SEC);
+    (void)mpirun_ended(job, 1, 5, 1, 5 * SEC);
+    if (began >= 4 * SEC)
+        (void)world_started(job, 2, size, what, began);
+    for (uint32_t r = 0; r < size; r++)
+        (void)rank_exited(job, 2, r, 0, 0, 9 * SEC);
+    (void)mpirun_ended(job, 2, 0, what, 9 * SEC);
+    (void)exited(job, 0, 0, 0, 10 * SEC);
+    (void)decide(job, 10 * SEC);
+    return job;
+}
+
+static void test_tries(void)
+{
+    struct job *job = two_mpiruns(2, 1, 5 * SEC);
+
+    is_int(job->exit_code, 0, "the same again, after it had ended");
+    sentence_has(job, "; an earlier mpirun failed: rank 1 on worker-1 exited with status 5");
+    job_free(job);
+    job = two_mpiruns(1, 1, 6 * SEC);
+    is_int(job->exit_code, 0, "with fewer ranks");
+    job_free(job);
+    job = two_mpiruns(1, 2, 6 * SEC);
+    is_int(job->exit_code, 5, "another program excuses nothing");
+    is_int(job->cause.launch, 0, "the first mpirun failed");
+    is_int(job_rank_outcome(job, 0, 1), OUTCOME_FAILED, "with this rank");
+    sentence_has(job, "rank 1 on worker-1 exited with status 5");
+    job_free(job);
+    job = two_mpiruns(2, 1, 2 * SEC);
+    is_int(job->exit_code, 5, "nor does the same at the same time");
+    job_free(job);
+    job = two_mpiruns(2, 1, 4 * SEC);
+    is_int(job->exit_code, 5, "nor one that was started before the first had ended");
+    job_free(job);
+}
+
+/* mpirun train & mpirun train; wait $! */
+static void test_returned(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 5, 0, 3 * SEC);
+    (void)rank_told(job, 1, 0, SIGTERM, 3 * SEC);
+    (void)mpirun_ended(job, 1, 5, 0, 3 * SEC);
+    (void)rank_started(job, 2, 0, 4 * SEC);
+    (void)rank_started(job, 2, 1, 4 * SEC);
+    (void)rank_exited(job, 2, 0, 0, 0, 5 * SEC);
+    (void)rank_exited(job, 2, 1, 0, 0, 5 * SEC);
+    (void)exited(job, 0, 5, 0, 6 * SEC);
+    (void)decide(job, 6 * SEC);
+    is_int(job->exit_code, 5, "a launcher that returns a failed rank's status");
+    is_int(job->cause.rank, 1, "fails because of that rank");
+    job_free(job);
+}
+
+static void test_no_ranks(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 0, 0, 0, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    (void)mpirun_ended(job, 1, 0, 0, 3 * SEC);
+    is_int(mpirun_ended(job, 2, 0, 0, 4 * SEC), 0, "one that starts nothing and ends with 0");
+    is_int(mpirun_ended(job, 2, 1, 7, 4 * SEC), 1, "one that starts nothing and fails");
+    (void)exited(job, 0, 0, 0, 5 * SEC);
+    (void)decide(job, 5 * SEC);
+    is_int(job->exit_code, 1, "is a failure");
+    is_int(job->cause.rank, -1, "of no rank");
+    sentence_has(job, "failed: mpirun exited with status 1 without starting a rank after");
+    sentence_has(job, "; the launcher still exited with status 0");
+    job_free(job);
+}
+
 static void test_gate_is_behind(void)
 {
     struct job *job = mpi_running();
@@ -631,6 +746,9 @@ int main(void)
     test_script_goes_on();
     test_blame();
     test_last_try_counts();
+    test_tries();
+    test_returned();
+    test_no_ranks();
     test_gate_is_behind();
     test_late_words();
     test_stalled();
