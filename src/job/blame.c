@@ -1,6 +1,8 @@
 /* blame.c - see blame.h. */
 #include "job/blame.h"
 
+#include <signal.h>
+
 /* A rank notices that its daemon is gone, or mpirun, and exits with a status of its own. */
 static bool lost_its_daemon(const struct launch *l, const struct rank *r)
 {
@@ -73,10 +75,16 @@ static struct blame early_leaver(const struct launch *l)
     return b;
 }
 
+bool blame_has_leaver(const struct launch *l)
+{
+    return early_leaver(l).kind != BLAME_NONE;
+}
+
 /* timeout(1) and a shell say by their own code that something else ended mpirun. */
 static bool ended_from_outside(const struct ending *launcher)
 {
-    return launcher->signal || launcher->code == 124 || launcher->code > 128;
+    return launcher->signal || launcher->code == 124 ||
+           (launcher->code > 128 && launcher->code <= 128 + SIGRTMAX);
 }
 
 struct blame blame_find(const struct job *job)
@@ -86,12 +94,15 @@ struct blame blame_find(const struct job *job)
 
     if (!l || !caller || job->plan->launcher < 0)
         return (struct blame){0};
-    /* what happens to daemons after the launcher's end is our doing */
+    bool stalled = job->stop == STOP_STALLED && caller->stop_asked;
+    /* what happens to daemons after the launcher's end is our doing, and to a hung mpirun after the
+     * stop */
     if (l->blame.kind != BLAME_NONE &&
+        !(stalled && l->blame.kind == BLAME_SIGNAL && l->blame.at >= job->stop_at) &&
         (caller->state != PROC_ENDED || l->blame.at <= caller->end.at))
         return l->blame;
-    if (l->first_failed >= 0 || caller->state != PROC_ENDED || caller->stop_asked ||
-        ended_from_outside(&caller->end))
+    if (l->first_failed >= 0 || caller->state != PROC_ENDED || (caller->stop_asked && !stalled) ||
+        (!stalled && ended_from_outside(&caller->end)))
         return (struct blame){0};
     return early_leaver(l);
 }

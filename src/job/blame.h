@@ -18,6 +18,10 @@ bool rank_failed_before(const struct launch *l, uint32_t a, uint32_t b);
 /* The first in time of these, -1 = none. */
 int32_t rank_first_failed(const struct launch *l);
 
+/* Has mpirun told ranks to end because one had left with 0? Hydra's proxy ends those beside it, and
+ * mpiexec may wait for the others for ever. */
+bool blame_has_leaver(const struct launch *l);
+
 /* The process that calls mpirun: the launcher. Where there is none, the task that failed first; a
  * task that ends with 0 over failed ranks is trusted. NULL: nobody. */
 const struct proc *blame_caller(const struct job *job);

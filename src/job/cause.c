@@ -180,7 +180,8 @@ static bool launcher_decides(const struct job *job)
 static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
 {
     struct cause c = of_rank(job, (uint32_t)job_judged_launch(job), b->rank);
-    int launcher = ending_exit_code(&job->procs[job->plan->launcher].end);
+    const struct proc *p = &job->procs[job->plan->launcher];
+    int launcher = p->stop_asked ? 1 : ending_exit_code(&p->end); /* else that is our signal */
     int code = blame_is_abort(b) ? b->end.code & 0xff : launcher;
 
     c.blame = b->kind;

@@ -7,6 +7,7 @@
  * their own and go with the job.
  */
 #include "base/limits.h"
+#include "job/blame.h"
 #include "job/job.h"
 #include "job/sight.h"
 
@@ -120,8 +121,8 @@ static void decide_restarts(const struct job *job, const struct live *live, ns_t
  * Open MPI's recovery flags make mpirun wait for ever after a rank has failed, Hydra waits for the
  * other ranks of a program that is no MPI program and for a proxy that was killed, and an mpirun
  * whose ranks have all ended may still hang. So: all ranks ended, and mpirun has had the grace
- * period to follow; or a rank failed or a daemon was lost, and for the recovery time no rank ended
- * and no byte was written. Once mpirun has ended, what runs is the launcher's own script: that may
+ * period to follow; or a rank failed, a daemon was lost or mpirun ended only some of its ranks, and
+ * for the recovery time no rank ended and no byte was written. Once mpirun has ended, what runs is the launcher's own script: that may
  * take as long as it likes. */
 static ns_t stall_deadline(const struct job *job)
 {
@@ -134,7 +135,7 @@ static ns_t stall_deadline(const struct job *job)
         return 0;
     if (l->ended == l->size)
         return l->last_end + grace_of(job, (uint32_t)job->plan->launcher);
-    if (l->first_failed >= 0 || l->blame.kind != BLAME_NONE)
+    if (l->first_failed >= 0 || l->blame.kind != BLAME_NONE || blame_has_leaver(l))
         return job->activity + job->rules.recovery_timeout_ms * NS_PER_MS;
     return 0;
 }

@@ -372,6 +372,13 @@ static bool unfinished(const struct sim *s, const struct event *launcher)
     return bad;
 }
 
+/* Did an mpirun that had ended only some of its ranks hang until the job was stopped? Its status is
+ * then that of the stop. */
+static bool was_stalled(const struct sim *s, size_t n, const struct event *launcher)
+{
+    return n < s->log.n && launcher >= &s->log.v[n] && s->log.v[n].stop == STOP_STALLED;
+}
+
 /* The rank that made mpirun end the others by leaving with 0: none of them failed by itself, and
  * the launcher was not ended from outside. */
 static const struct event *blamed_leaver(const struct sim *s, size_t n,
@@ -379,8 +386,11 @@ static const struct event *blamed_leaver(const struct sim *s, size_t n,
 {
     const struct ending *e = &launcher->end;
 
-    if (oracle_end(s, n, launcher->process) != launcher || failed_rank(s, n, its_mpirun(s)) ||
-        e->signal || e->code == 124 || e->code > 128 || (ending_ok(e) && !unfinished(s, launcher)))
+    if (failed_rank(s, n, its_mpirun(s)) || (ending_ok(e) && !unfinished(s, launcher)))
+        return NULL;
+    if (!was_stalled(s, n, launcher) &&
+        (oracle_end(s, n, launcher->process) != launcher || e->signal || e->code == 124 ||
+         (e->code > 128 && e->code <= 128 + SIGRTMAX)))
         return NULL;
     return its_mpirun(s) ? oracle_leaver(s, n, its_mpirun(s)) : NULL;
 }
@@ -416,11 +426,13 @@ struct expected oracle(const struct sim *s)
         const struct event *leaver =
             !daemon && launcher && !trusted ? blamed_leaver(s, n, launcher) : NULL;
         if (leaver && !s->job->debugging && (!first || first == launcher))
-            return (struct expected){
-                .outcome = OUTCOME_FAILED,
-                .exit_code = ending_ok(&launcher->end) ? 1 : ending_exit_code(&launcher->end),
-                .process = -1,
-                .rank = (int32_t)leaver->rank};
+            return (struct expected){.outcome = OUTCOME_FAILED,
+                                     .exit_code =
+                                         ending_ok(&launcher->end) || was_stalled(s, n, launcher)
+                                             ? 1
+                                             : ending_exit_code(&launcher->end),
+                                     .process = -1,
+                                     .rank = (int32_t)leaver->rank};
         if (launcher && ending_ok(&launcher->end) && !trusted && !s->job->debugging && !first &&
             oracle_end(s, n, launcher->process) == launcher &&
             (unfinished(s, launcher) || *launcher->end.left))

@@ -555,6 +555,41 @@ static void test_returned(void)
     job_free(job);
 }
 
+/* Hydra ends the ranks beside the one that left, and waits for the others. */
+static void test_left_and_stalled(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    is_str(decide(job, 200 * SEC), "", "a rank that ended with 0 is no failure");
+    job_free(job);
+
+    job = begin(&mpi_plan);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 0, 1 * SEC);
+    (void)world_started(job, 1, 2, 1, 1 * SEC);
+    (void)report(job, &(struct observation){.kind = OBS_RANK_STARTED,
+                                            .launch = 1,
+                                            .rank = 2,
+                                            .size = 3,
+                                            .replica = 1,
+                                            .log = "log",
+                                            .at = 2 * SEC});
+    (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
+    (void)rank_told(job, 1, 0, SIGKILL, 4 * SEC);
+    is_str(decide(job, 64 * SEC), "T", "mpirun ended one rank and waits for the other");
+    (void)rank_exited(job, 1, 2, 0, SIGTERM, 65 * SEC);
+    (void)exited(job, 0, 0, SIGTERM, 65 * SEC);
+    (void)decide(job, 65 * SEC);
+    is_int(job->exit_code, 1, "that is a failure");
+    is_int(job->cause.rank, 1, "of the one that left");
+    sentence_has(job, "rank 1 on worker-1 exited with status 0 while other ranks were running");
+    job_free(job);
+}
+
 static void test_no_ranks(void)
 {
     struct job *job = mpi_running();
@@ -748,6 +783,7 @@ int main(void)
     test_last_try_counts();
     test_tries();
     test_returned();
+    test_left_and_stalled();
     test_no_ranks();
     test_gate_is_behind();
     test_late_words();
