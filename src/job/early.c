@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "job/hint.h"
+#include "job/verdict.h"
 
 enum { NAMED = 4 }; /* so many replicas are named one by one */
 
@@ -197,7 +198,7 @@ static bool runs_on(const struct job *job, const struct early *early, uint32_t i
     return i != early->first && was_running(&m, at < failed ? at : failed - 1);
 }
 
-/* "ranks 0 to 2, 5" */
+/* "ranks 0 to 2 and 5" */
 static uint32_t add_ranks(const struct job *job, const struct early *early, struct strbuf *out)
 {
     uint32_t n = 0;
@@ -209,12 +210,12 @@ static uint32_t add_ranks(const struct job *job, const struct early *early, stru
             continue;
         while (runs_on(job, early, last + 1))
             last++;
-        strbuf_addf(out, n ? ", %d" : "%d", member_at(job, i).rank);
-        if (last > i)
-            strbuf_addf(out, " to %d", member_at(job, last).rank);
+        verdict_add_ranks(out, n == 0, (uint32_t)member_at(job, i).rank,
+                          (uint32_t)member_at(job, last).rank);
         n += last - i + 1;
         i = last;
     }
+    verdict_end_ranks(out);
     return n;
 }
 

@@ -62,20 +62,38 @@ static void add_exec(const struct job *job, const struct cause *c, struct strbuf
     strbuf_addf(out, ": %s", verdict_exec_error(-c->end.exec_errno));
 }
 
+/* Only a shell, or whoever calls mpirun, says by its status what became of a command of its. */
+static bool is_shell(const struct job *job, const struct cause *c)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh"};
+    const struct process *p = c->process >= 0 ? &job->plan->processes[c->process] : NULL;
+
+    if (!p)
+        return false;
+    if (p->shell || *c->end.init)
+        return true;
+    for (size_t i = 0; p->argv && p->argv[0] && i < ARRAY_SIZE(shells); i++)
+        if (strcmp(basename(p->argv[0]), shells[i]) == 0)
+            return true;
+    return c->process == job->plan->launcher;
+}
+
 static void add_exit(const struct job *job, const struct cause *c, struct strbuf *out)
 {
     /* Open MPI has errors of those numbers, one of them for a program that it does not find */
     bool may_be_mpirun = c->process >= 0 && c->process == job->plan->launcher && c->rank < 0;
 
+    bool shell = is_shell(job, c);
+
     strbuf_addf(out, " exited with status %d", c->end.code);
-    if (c->end.code == 127)
+    if (c->end.code == 127 && shell)
         strbuf_addstr(out, " (command not found)");
-    else if (c->end.code == 126)
+    else if (c->end.code == 126 && shell)
         strbuf_addstr(out, " (command cannot be executed)");
     else if (c->end.code == 124 && may_be_mpirun)
         strbuf_addstr(out, " (timed out)");
-    else if (!may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
-        strbuf_addf(out, " (killed by %s)", signal_name(c->end.code - 128));
+    else if (shell && !may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
+        strbuf_addf(out, " (128 + %s)", signal_name(c->end.code - 128));
     if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
         strbuf_addf(out, " (a process in %s was killed: out of memory, limit %lld MiB)",
                     (int32_t)c->end.oom_in - 1 == c->replica
@@ -155,6 +173,7 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
     }
     if (verdict_no_ranks(c, out))
         return;
+    verdict_mpirun(job, c, out);
     add_who(job, c, out);
     if (verdict_blame(c, out))
         return;
@@ -177,8 +196,9 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
             add_exit(job, c, out);
             break;
         }
-        strbuf_addf(out, " was killed by %s (%s)", signal_name(c->end.signal),
-                    signal_words(c->end.signal));
+        strbuf_addf(out, " was killed by %s", signal_name(c->end.signal));
+        if (c->end.signal != SIGKILL) /* its words are "killed" */
+            strbuf_addf(out, " (%s)", signal_words(c->end.signal));
         break;
     default:
         add_exit(job, c, out);
@@ -206,6 +226,27 @@ static bool rank_stopped(const struct job *job, int32_t launch, uint32_t rank)
            job_proc_outcome(job, rank) == OUTCOME_STOPPED;
 }
 
+void verdict_add_ranks(struct strbuf *list, bool first, uint32_t from, uint32_t to)
+{
+    strbuf_addf(list, "%s%u", first ? "" : ", ", from);
+    if (to > from)
+        strbuf_addf(list, to > from + 1 ? " to %u" : ", %u", to);
+}
+
+/* The last comma becomes "and". */
+void verdict_end_ranks(struct strbuf *list)
+{
+    auto_strbuf struct strbuf whole = STRBUF_INIT;
+    const char *comma = list->len > 0 ? strrchr(list->buf, ',') : NULL;
+
+    if (!comma)
+        return;
+    strbuf_add(&whole, list->buf, (size_t)(comma - list->buf));
+    strbuf_addf(&whole, " and%s", comma + 1);
+    strbuf_release(list);
+    strbuf_addstr(list, whole.buf);
+}
+
 static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
 {
     int32_t launch = job_judged_launch(job);
@@ -218,12 +259,11 @@ static bool add_stopped_ranks(const struct job *job, struct strbuf *out)
             continue;
         while (rank_stopped(job, launch, last + 1))
             last++;
-        strbuf_addf(&list, "%s%u", n ? ", " : "", r);
-        if (last > r)
-            strbuf_addf(&list, last > r + 1 ? " to %u" : ", %u", last);
+        verdict_add_ranks(&list, n == 0, r, last);
         n += last - r + 1;
         r = last;
     }
+    verdict_end_ranks(&list);
     if (n > 0)
         strbuf_addf(out, "rank%s %s", n == 1 ? "" : "s", list.buf);
     return n > 0;

@@ -50,4 +50,8 @@ void verdict_restarts(const struct job *job, struct strbuf *out);
 /* "ranks 0 to 2, 4, launcher-0": who was stopped because of the cause; nothing if nobody was. */
 void verdict_stopped(const struct job *job, struct strbuf *out);
 
+/* "0 to 2, 5 and 7": one run of ranks after the other, then the end of the list. */
+void verdict_add_ranks(struct strbuf *list, bool first, uint32_t from, uint32_t to);
+void verdict_end_ranks(struct strbuf *list);
+
 #endif

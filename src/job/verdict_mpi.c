@@ -69,19 +69,29 @@ void verdict_ranks(const struct job *job, const struct cause *c, struct strbuf *
     uint32_t left = job_ranks_left(job), stopped = job_ranks_unfinished(job);
     bool is_launcher = c->process >= 0 && c->process == job->plan->launcher;
 
-    if (stopped > 0 && c->blame == BLAME_SIGNAL)
-        strbuf_addf(out, "; mpirun was ended by %s and stopped %u rank%s",
-                    signal_name(job_judged(job)->blame.end.signal), stopped, plural(stopped));
-    else if (stopped > 0 && c->blame == BLAME_TIMEOUT)
-        strbuf_addf(out, "; mpirun reached its own time limit and stopped %u rank%s", stopped,
-                    plural(stopped));
-    else if (left > 0)
+    if (stopped > 0 && (c->blame == BLAME_SIGNAL || c->blame == BLAME_TIMEOUT))
+        return; /* verdict_mpirun() */
+    if (left > 0)
         strbuf_addf(out, " while %u rank%s %s running", left, plural(left),
                     left == 1 ? "was" : "were");
     else if (is_launcher && *c->end.left)
         strbuf_addf(out, " while %s was running", c->end.left);
     else if (stopped > 0)
         strbuf_addf(out, "; mpirun stopped %u rank%s that had not ended", stopped, plural(stopped));
+}
+
+void verdict_mpirun(const struct job *job, const struct cause *c, struct strbuf *out)
+{
+    uint32_t stopped =
+        c->blame == BLAME_SIGNAL || c->blame == BLAME_TIMEOUT ? job_ranks_unfinished(job) : 0;
+
+    if (stopped == 0)
+        return;
+    if (c->blame == BLAME_SIGNAL)
+        strbuf_addf(out, "mpirun was ended by %s", signal_name(job_judged(job)->blame.end.signal));
+    else
+        strbuf_addstr(out, "mpirun reached its own time limit");
+    strbuf_addf(out, " and stopped %u rank%s; ", stopped, plural(stopped));
 }
 
 bool verdict_blame(const struct cause *c, struct strbuf *out)

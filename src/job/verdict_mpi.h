@@ -8,6 +8,9 @@
 /* After "launcher-0 exited with status 3": what became of the ranks it ended before. */
 void verdict_ranks(const struct job *job, const struct cause *c, struct strbuf *out);
 
+/* Before "launcher-0 exited with status 0": what ended mpirun, and with it its ranks. */
+void verdict_mpirun(const struct job *job, const struct cause *c, struct strbuf *out);
+
 /* After "rank 3 on worker-1": how that made mpirun end the others. False: it failed by itself. */
 bool verdict_blame(const struct cause *c, struct strbuf *out);
 

@@ -196,7 +196,7 @@ static const struct {
      "status 137 as a platform failure"},
     {"1.5: what the platform retries whatever the number is told", "w 1 1 1", 0,
      "w-0=s9@5 up@6 w-0=s9@7 up@8 w-0=s9@9 up@10 w-0=s9@11", "sAsAsAsE", 137,
-     "failed after 4 attempts: w-0 was killed by SIGKILL (killed) after 10.0 s; 3 retries not "
+     "failed after 4 attempts: w-0 was killed by SIGKILL after 10.0 s; 3 retries not "
      "counted: "
      "OpenPAI treats exit status 137 as a platform failure"},
     {"1.5: also where it then succeeds", "w 1 1 1", 0, "w-0=143@5 up@6 w-0=0@7", "sAsE", 0,
@@ -210,8 +210,7 @@ static const struct {
     {"1.5: a cancel is never transient", "w 2 1 2", 5, "cancel@5 down@6", "ssTE", 130,
      "cancelled by SIGINT (Ctrl-C) after 4.0 s"},
     {"1.5: also where it comes while a failure is cleared away", "w 2 1 2", 5,
-     "w-0=s9@5 cancel@6 down@7", "ssTE", 137,
-     "failed: w-0 was killed by SIGKILL (killed) after 4.0 s"},
+     "w-0=s9@5 cancel@6 down@7", "ssTE", 137, "failed: w-0 was killed by SIGKILL after 4.0 s"},
     {"unknown is not failed: lost is not retried", "w 2 1 2", 5, "lost@5", "ssE", 125,
      "failed: the supervisor (muster-shim) was killed, which ended every process of the job after "
      "4.0 s"},

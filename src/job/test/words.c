@@ -344,11 +344,12 @@ static void test_shell_codes(void)
     static const struct {
         int code;
         const char *want;
-    } rows[] = {{127, " (command not found)"}, {128, ""}, {129, " (killed by SIGHUP)"},
-                {159, " (killed by SIGSYS)"},  {160, ""}, {255, ""}};
+    } rows[] = {{127, " (command not found)"}, {128, ""}, {129, " (128 + SIGHUP)"},
+                {159, " (128 + SIGSYS)"},      {160, ""}, {255, ""}};
     struct stage st;
 
     begin_failed(&st);
+    st.processes[st.job->cause.process].shell = "its command";
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         auto_strbuf struct strbuf text = STRBUF_INIT, want = STRBUF_INIT;
         struct cause c = st.job->cause;
@@ -357,6 +358,15 @@ static void test_shell_codes(void)
         verdict_cause(st.job, &c, &text);
         strbuf_addf(&want, "worker-0 exited with status %d%s", rows[i].code, rows[i].want);
         is_str(text.buf, want.buf, "7: code %d", rows[i].code);
+    }
+    st.processes[st.job->cause.process].shell = NULL;
+    for (int code = 127; code <= 139; code += 12) {
+        auto_strbuf struct strbuf text = STRBUF_INIT, want = STRBUF_INIT;
+        struct cause c = st.job->cause;
+        c.end.code = c.exit_code = code;
+        verdict_cause(st.job, &c, &text);
+        strbuf_addf(&want, "worker-0 exited with status %d", code);
+        is_str(text.buf, want.buf, "7: code %d of what is no shell", code);
     }
     stage_free(&st);
 }
