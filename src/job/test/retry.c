@@ -200,8 +200,7 @@ static const struct {
      "counted: "
      "OpenPAI treats exit status 137 as a platform failure"},
     {"1.5: also where it then succeeds", "w 1 1 1", 0, "w-0=143@5 up@6 w-0=0@7", "sAsE", 0,
-     "succeeded at attempt 2: attempt 1 failed because w-0 exited with status 143 (killed "
-     "by SIGTERM); 1 retry not "
+     "succeeded at attempt 2: attempt 1 failed because w-0 exited with status 143; 1 retry not "
      "counted: "
      "OpenPAI treats exit status 143 as a platform failure"},
     {"4.2: success by rule is no failure", "w 2 -1 -1", 3, "w-0=1@5 w-1=1@6", "ssE", 0,
