@@ -58,12 +58,20 @@ static bool is_loss(const char *line)
            (has_one(line, things, ARRAY_SIZE(things)) && has_one(line, losses, ARRAY_SIZE(losses)));
 }
 
+/* Of a service outside the job, or of an address where nobody has listened: no peer that left. */
+static bool is_foreign(const char *line)
+{
+    static const char *const words[] = {"refused", "wandb", "http", "://", "mlflow", "s3."};
+
+    return has_one(line, words, ARRAY_SIZE(words));
+}
+
 const char *hint_lost_peer(const char *const *tail)
 {
     const char *found = NULL;
 
     for (; tail && *tail; tail++)
-        if (is_loss(*tail))
+        if (is_loss(*tail) && !is_foreign(*tail))
             found = *tail;
     return found;
 }

@@ -338,6 +338,19 @@ static void test_other(void)
     is_str(hint_exception(none), NULL, "7: no exception");
 }
 
+/* What is said of a service outside the job is not said of a peer. */
+static void test_foreign(void)
+{
+    static const char *const refused[] = {"ConnectionRefusedError: [Errno 111] Connection refused",
+                                          NULL};
+    static const char *const wandb[] = {"wandb: ERROR connection reset by peer", NULL};
+    static const char *const peer[] = {"RuntimeError: Connection reset by peer", NULL};
+
+    is_str(hint_lost_peer(refused), NULL, "9: nobody had listened there");
+    is_str(hint_lost_peer(wandb), NULL, "9: a service");
+    is_str(hint_lost_peer(peer), peer[0], "9: a peer");
+}
+
 /* 128 and what is above all signals are codes as any other. */
 static void test_shell_codes(void)
 {
@@ -527,6 +540,7 @@ int main(void)
     test_frameworks();
     test_launchers();
     test_image_and_signal();
+    test_foreign();
     test_shell_codes();
     test_success();
     test_other();
