@@ -60,6 +60,7 @@ struct pod {
     struct strbuf in, out;      /* frames; out: until the shim is ready */
     bool is_set_up;             /* the shim was: from now on muster attaches */
     bool ready;                 /* it answers on this connection, and has the code */
+    unsigned refused;           /* times in a row that a connection could not be made */
     bool has_code;
     struct sending sending;
     struct log_place *logs;

@@ -233,6 +233,7 @@ static void take_ready(struct pod *p)
     if (!p->is_set_up)
         put_files(&first, p->kb);
     p->is_set_up = true;
+    p->refused = 0;
     p->lost_at = 0;
     pod_tell_sight(p, false);
     kube_stream_send(p->stream, first.buf, first.len);
@@ -479,12 +480,18 @@ static void link_ended(struct pod *p)
     kb->client->turn(kb->client->ctx);
 }
 
+enum { REFUSALS_TOLD = 5 }; /* a kubelet may need a moment after it has started a container */
+
 static void on_ended(void *ctx, int status, const struct err *e)
 {
     struct pod *p = ctx;
 
     (void)status;
-    (void)e;
+    if (!p->is_set_up && ++p->refused == REFUSALS_TOLD) {
+        auto_free char *text = xasprintf("cannot run a command in pod %s; trying again%s%s",
+                                         p->name, e ? ": " : "", e ? e->text : "");
+        p->kb->client->note(p->kb->client->ctx, text);
+    }
     p->stream = NULL;
     p->ready = false;
     pod_code_stop(p);

@@ -23,7 +23,8 @@ static const struct {
      "running",
      "RuntimeError: Connection closed by peer", ""},
     {"w-1=0@3 w-2=0@3 w-0=0@4 w-3=1@5 down@6", closed, "",
-     "rank 1 on w-1 and 2 more ended with status 0 after 2.0 s while ranks 0 and 3 were still running",
+     "rank 1 on w-1 and 2 more ended with status 0 after 2.0 s while ranks 0 and 3 were still "
+     "running",
      "RuntimeError: Connection closed by peer", ""},
     {"w-0=1@5+w-3=0@5 down@6", closed, "",
      "rank 3 on w-3 ended with status 0 after 4.0 s while ranks 0 to 2 were still running",
