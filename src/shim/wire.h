@@ -21,7 +21,7 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 8
+#define WIRE_VERSION 9
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
  * `network` as the first process of a pid namespace with a mount (and network) namespace of its
  * own; as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN,
@@ -145,9 +145,9 @@ enum wire_type {
     WIRE_MPIRUN_SIGNAL, /* u32 signal, i64 at: an mpirun has received it */
     WIRE_MPIRUN_HELLO,  /* i64 program, u32 whether its ranks have wrappers, i64 at: an mpirun is
                              being started. Its stand-in stays connected until it has ended. */
-    WIRE_MPIRUN_END, /* u32 wait_status, i64 at: of that mpirun; answered by RANK_ACK. Without it the stand-in was
-                             killed, and mpirun with it. */
-    WIRE_PEER_DATA, /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
+    WIRE_MPIRUN_END,    /* u32 wait_status, i64 at: of that mpirun; answered by RANK_ACK. Without it
+                             the stand-in was killed, and mpirun with it. */
+    WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
 };
 
 /* LAUNCH in a report: u32 number (1, 2, … one per mpirun that this shim has seen ranks of; 0: its

@@ -42,9 +42,9 @@ def attempt(make, packets):
 hello = struct.pack("=III", 0, 1, 0) + b"evil\0"
 packets = [
     [(b"", 3)], [(b"", 0)], [(b"x", 4)], [(b"\xff" * 100, 3)], [(b"\0" * 200000, 2)],
-    [(frame(AGENT_RUN, b"nowhere\0true\0" + b"\0" * 4), 4)],
-    [(frame(AGENT_RUN, b"nowhere\0true\0" + b"\0" * 4), 253)],
-    [(frame(AGENT_RUN, b"worker-0\0true\0" + b"\0" * 4), 0)],
+    [(frame(AGENT_RUN, b"nowhere\0true\0" + b"\0" * 5), 4)],
+    [(frame(AGENT_RUN, b"nowhere\0true\0" + b"\0" * 5), 253)],
+    [(frame(AGENT_RUN, b"worker-0\0true\0" + b"\0" * 5), 0)],
     [(frame(AGENT_RUN, b"unterminated"), 3)],
     [(frame(RANK_HELLO, struct.pack("=III", 0xffffffff, 0xffffffff, 0) + b"id\0"), 0)],
     [(frame(RANK_HELLO, hello), 0), (frame(RANK_RUNS, struct.pack("=I", 0xffffffff)), 1)],

@@ -175,7 +175,7 @@ fi
 # Ranges of ranks.
 # shellcheck disable=SC2016 # the job's variable
 run_job -n 6 -- sh -c '[ $RANK != 2 ] || exit 7; exec sleep 60'
-like "$(cat "$err")" "stopped because of it: ranks 0, 1, 3 to 5" "ranges of ranks"
+like "$(cat "$err")" "stopped because of it: ranks 0, 1 and 3 to 5" "ranges of ranks"
 # shellcheck disable=SC2016 # the job's variable
 run_job -n 2 -- sh -c '[ $RANK != 1 ] || exit 7; exec sleep 60'
 like "$(cat "$err")" "stopped because of it: rank 0$" "a single rank"
