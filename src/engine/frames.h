@@ -33,8 +33,8 @@ struct frame_launch {
     const char *origin, *id;
 };
 
-/* A report as an observation of the present attempt, and its launch if ret_launch is not NULL. False
- * if it is none or makes no sense. Texts point into the frame. */
+/* A report as an observation of the present attempt, and its launch if ret_launch is not NULL.
+ * False if it is none or makes no sense. Texts point into the frame. */
 bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o,
                        struct frame_launch *ret_launch);
 

@@ -21,7 +21,8 @@ int engine_by_name(const char *name, const struct engine_class **ret, struct err
         if (strcmp(name, engine_names[i]) != 0)
             continue;
         if (!classes[i])
-            return err_set(e, -ENOSYS, "engine %s is not implemented yet; use local, kubernetes or sim", name);
+            return err_set(e, -ENOSYS,
+                           "engine %s is not implemented yet; use local, kubernetes or sim", name);
         *ret = classes[i];
         return 0;
     }

@@ -4,7 +4,7 @@
  *     with errorcode 256.
  *     Abort(256) on node 3 (rank 3 in comm 0): application called        MPICH, in the rank's own
  *       MPI_Abort(MPI_COMM_WORLD, 256) - process 3
- *     Abort(805980678) on node 2 (rank 2 in comm 0): Fatal error in      MPICH's error handler, likewise
+ *     Abort(805980678) on node 2 (rank 2 in comm 0): Fatal error in      MPICH's error handler
  *       internal_Send: Invalid rank, error stack:
  *     The user-provided time limit for job execution has been reached    mpirun --timeout
  */

@@ -26,8 +26,8 @@ bool blame_has_leaver(const struct launch *l);
  * task that ends with 0 over failed ranks is trusted. NULL: nobody. */
 const struct proc *blame_caller(const struct job *job);
 
-/* Why the mpirun that counts ended its ranks: what was reported, else what their ends show. NONE: it did
- * not, or nothing explains it. */
+/* Why the mpirun that counts ended its ranks: what was reported, else what their ends show. NONE:
+ * it did not, or nothing explains it. */
 struct blame blame_find(const struct job *job);
 
 /* Was it a rank that ended itself by way of MPI: MPI_Abort, or MPI's error handler? */

@@ -122,8 +122,8 @@ static void decide_restarts(const struct job *job, const struct live *live, ns_t
  * other ranks of a program that is no MPI program and for a proxy that was killed, and an mpirun
  * whose ranks have all ended may still hang. So: all ranks ended, and mpirun has had the grace
  * period to follow; or a rank failed, a daemon was lost or mpirun ended only some of its ranks, and
- * for the recovery time no rank ended and no byte was written. Once mpirun has ended, what runs is the launcher's own script: that may
- * take as long as it likes. */
+ * for the recovery time no rank ended and no byte was written. Once mpirun has ended, what runs is
+ * the launcher's own script: that may take as long as it likes. */
 static ns_t stall_deadline(const struct job *job)
 {
     const struct launch *l = job_last_launch(job);

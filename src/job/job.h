@@ -79,8 +79,9 @@ struct ending {
     bool known; /* false: gone with unknown exit status */
     int code;   /* exit code, or -1 if a signal ended it */
     int signal; /* or 0 */
-    /* What the platform did to it: IMAGE and UNSCHEDULABLE (never started), EVICTED, GONE (removed).
-     * Nothing else is known then: how its processes ended follows from that. NONE: nothing. */
+    /* What the platform did to it: IMAGE and UNSCHEDULABLE (never started), EVICTED, GONE
+     * (removed). Nothing else is known then: how its processes ended follows from that. NONE:
+     * nothing. */
     enum cause_kind fate;
     int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
     char exec_what[64]; /* the step that failed: "exec", "chdir /x" */

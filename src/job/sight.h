@@ -1,8 +1,9 @@
 /* sight.h - what is known of replicas that are not there yet, or not to be seen. Internal to job/.
  *
  * A replica that waits has a reason, and one that is out of sight is neither running nor ended:
- * both are told, and of both nothing follows but that waiting has a limit, the start timeout. Losing sight of a replica restarts nothing and
- * fails nothing; whatever is heard of it later brings it back.
+ * both are told, and of both nothing follows but that waiting has a limit, the start timeout.
+ * Losing sight of a replica restarts nothing and fails nothing; whatever is heard of it later
+ * brings it back.
  */
 #ifndef JOB_SIGHT_H
 #define JOB_SIGHT_H

@@ -1,8 +1,8 @@
 /* tries.h - which of a launcher's mpiruns counts. Internal to job/.
  *
  * A script that calls mpirun again with the same program tries again, and its last try counts. An
- * mpirun with another program, with more ranks, or at the same time excuses nothing; nor does any if
- * the launcher ends with the status of a rank that failed before.
+ * mpirun with another program, with more ranks, or at the same time excuses nothing; nor does any
+ * if the launcher ends with the status of a rank that failed before.
  */
 #ifndef JOB_TRIES_H
 #define JOB_TRIES_H

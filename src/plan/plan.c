@@ -275,8 +275,8 @@ static int add_roles(struct builder *b, bool launchers, struct err *e)
 
 /* --- what is written for the job -------------------------------------------------------------- */
 
-/* Azure ML's is a directory of this machine, which is sent. Others name one of the container, or one
- * beside the job file. */
+/* Azure ML's is a directory of this machine, which is sent. Others name one of the container, or
+ * one beside the job file. */
 static const char *workdir_elsewhere(struct arena *a, const struct job_spec *spec,
                                      const struct site *site, const char *asked)
 {

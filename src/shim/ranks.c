@@ -485,7 +485,8 @@ int rank_told(struct client *c, struct packet *p)
     return 0;
 }
 
-/* --- mpirun itself, as its stand-in reports it -------------------------------------------------- */
+/* --- mpirun itself, as its stand-in reports it --------------------------------------------------
+ */
 
 int mpirun_hello(struct client *c, struct packet *p)
 {

@@ -270,8 +270,8 @@ static void give_lines(struct kube_call *call)
         call_free(call);
 }
 
-/* A line may make its receiver send or cancel other requests, which libcurl does not take inside its
- * own functions; so they are not given there. Anything may have changed after each. */
+/* A line may make its receiver send or cancel other requests, which libcurl does not take inside
+ * its own functions; so they are not given there. Anything may have changed after each. */
 static void give_all_lines(struct kube_client *c)
 {
     struct kube_call *call = c->calls;

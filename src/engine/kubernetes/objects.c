@@ -203,8 +203,8 @@ static void add_code_volume(struct arena *a, const struct kube_run *run, struct 
     make_add(a, make_list_below(a, container, "volumeMounts"), mount);
 }
 
-/* The directory that processes begin in comes with SPAWN: that of the code is not there yet when the
- * container starts, and a kubelet would make one that only this machine has. */
+/* The directory that processes begin in comes with SPAWN: that of the code is not there yet when
+ * the container starts, and a kubelet would make one that only this machine has. */
 static void drop_other_workdir(struct arena *a, const struct kube_run *run,
                                const struct replica *rp, struct node *container)
 {

@@ -2,9 +2,9 @@
  *
  * A pod that waits says for what (pod_facts.h), and may be given up: an image that cannot be had is
  * refused after a while, or at once if no later try can succeed. A pod that somebody removes is
- * remembered as such, so that the ends of its processes, which the shim reports with the signal that
- * they got, are told with the reason. A pod whose container has ended says how; that counts where
- * the shim, which was in it, could not.
+ * remembered as such, so that the ends of its processes, which the shim reports with the signal
+ * that they got, are told with the reason. A pod whose container has ended says how; that counts
+ * where the shim, which was in it, could not.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -31,8 +31,8 @@ void kube_stream_send(struct kube_stream *s, const char *data, size_t n); /* to 
 void kube_stream_end_input(struct kube_stream *s);
 /* Nothing is received meanwhile; the server waits. It is not given up for its silence then. */
 void kube_stream_pause(struct kube_stream *s, bool pause);
-/* Calls `room` from the loop as soon as little is left to be sent. For what is too much to be handed
- * over at once. */
+/* Calls `room` from the loop as soon as little is left to be sent. For what is too much to be
+ * handed over at once. */
 void kube_stream_ask(struct kube_stream *s);
 size_t kube_stream_pending(const struct kube_stream *s); /* bytes not sent yet */
 void kube_stream_free(struct kube_stream *s);            /* `ended` is not called; NULL is fine */

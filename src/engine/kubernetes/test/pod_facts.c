@@ -1,4 +1,5 @@
-/* pod_facts.c - objects as an API server of Kubernetes 1.34 sends them, and what is known of them. */
+/* pod_facts.c - objects as an API server of Kubernetes 1.34 sends them, and what is known of them.
+ */
 #include "engine/kubernetes/pod_facts.h"
 
 #include <signal.h>
