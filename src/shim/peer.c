@@ -454,6 +454,13 @@ static int serve(struct serving *s)
     return 0;
 }
 
+static void serving_release(struct serving *s)
+{
+    strbuf_release(&s->peer.in);
+    strbuf_release(&s->peer.out);
+    strbuf_release(&s->input);
+}
+
 /* `muster-shim peer RUN_DIR`, with the connection as its stdin. */
 int peer_main(int argc, char **argv)
 {
@@ -472,7 +479,9 @@ int peer_main(int argc, char **argv)
         !greet_client(STDIN_FILENO, key))
         return 1;
     s.agent = packet_connect_run();
-    return s.agent < 0 || serve(&s) < 0;
+    int r = s.agent < 0 ? -1 : serve(&s);
+    serving_release(&s);
+    return r < 0;
 }
 
 /* --- for somebody outside the job ------------------------------------------------------------- */
@@ -526,6 +535,7 @@ int exec_main(int argc, char **argv)
         (void)kill(in, SIGKILL);
     if (out > 0)
         (void)waitpid(out, NULL, 0); /* the rest is on its way */
+    serving_release(&s);
     return r < 0;
 }
 

@@ -581,7 +581,12 @@ static void test_left_and_stalled(void)
     (void)rank_exited(job, 1, 1, 0, 0, 3 * SEC);
     (void)rank_told(job, 1, 0, SIGKILL, 4 * SEC);
     is_str(decide(job, 64 * SEC), "T", "mpirun ended one rank and waits for the other");
-    (void)rank_exited(job, 1, 2, 0, SIGTERM, 65 * SEC);
+    (void)report(job, &(struct observation){.kind = OBS_RANK_EXITED,
+                                            .launch = 1,
+                                            .rank = 2,
+                                            .replica = 1,
+                                            .at = 65 * SEC,
+                                            .end = how(0, SIGTERM)});
     (void)exited(job, 0, 0, SIGTERM, 65 * SEC);
     (void)decide(job, 65 * SEC);
     is_int(job->exit_code, 1, "that is a failure");
