@@ -24,7 +24,7 @@ enum given_how {
 };
 
 /* In the order of their first values. */
-size_t given_objects(struct arena *a, const struct kube_run *run, enum given_how values,
+size_t given_objects(struct arena *a, const struct kube_run *run, enum given_how how,
                      const struct given_object **ret);
 
 /* What the pod templates of the job refer to, each name as often as it is there: whole objects, for
