@@ -127,6 +127,46 @@ for wrong in :x a/b ''; do
     objects code.yaml --code-volume "$wrong"
     like "$rc $(cat "$err")" '^2 .*--code-volume must be CLAIM or CLAIM:SUBPATH' "no claim: \"$wrong\""
 done
+cat >values.yaml <<YAML
+command: cat \${{inputs.data}} && touch \${{outputs.model}} \${{outputs.log}}
+environment: {image: x}
+inputs: {data: {type: uri_file, path: "azureml:words:1"}, other: {path: "azureml:words:2"}}
+outputs: {model: {type: uri_folder}, log: {type: uri_file}}
+YAML
+objects values.yaml --claim data=store:sets/words.txt --claim model=store --claim log=logs
+is "$rc $(lines 'claimName|subPath|readOnly|(name: |mountPath: .*)(muster-value|puts/)' | tail -n +2 | tr '\n' ' ')" "0 \
+name: muster-value-0 mountPath: /muster/run/inputs/data subPath: sets/words.txt readOnly: true \
+name: muster-value-2 mountPath: /muster/run/outputs/model name: muster-value-3 mountPath: /muster/run/outputs/log \
+name: muster-value-0 claimName: store name: muster-value-2 claimName: store name: muster-value-3 claimName: logs " \
+    "--claim: inputs and outputs are mounted from claims"
+run_muster explain --on kubernetes --claim data=s --claim log=s values.yaml
+like "$(cat "$out")" 'cat /muster/run/inputs/data && touch /muster/run/outputs/model /muster/run/outputs/log/log' "and commands have their paths"
+is "$(grep -c 'input .other. is not available locally' "$out") $(grep -c 'input .data.' "$out")" "1 0" "an input on a claim is available"
+cat >volumes.yaml <<YAML
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: t}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+          volumes: [{hostPath: {path: /data}, name: data}, {name: keep, emptyDir: {}}]
+          initContainers: [{name: i, image: x, command: ["true"], volumeMounts: [{name: data, mountPath: /d}]}]
+          containers:
+          - {name: pytorch, image: x, command: ["true"], volumeMounts: [{name: data, mountPath: /data, subPath: a}, {name: keep, mountPath: /k}]}
+YAML
+objects volumes.yaml --claim data=store:sets
+is "$rc $(lines 'hostPath|emptyDir|claimName|subPath' | tr '\n' ' ')" "0 claimName: store emptyDir: {} emptyDir: {} subPath: sets subPath: sets/a " \
+    "--claim: in place of a volume of the job, for init containers as well"
+for wrong in data data= =x data=A data=x: data=x:/y; do
+    objects values.yaml --claim "$wrong"
+    like "$rc $(cat "$err")" '^2 .*--claim must be NAME=CLAIM or NAME=CLAIM:SUBPATH' "no claim: \"$wrong\""
+done
+objects values.yaml --claim dta=x
+like "$rc $(cat "$err")" '^1 .*--claim dta=x: the job has no volume, input or output of this name' "a slip of the hand"
+run_muster run --claim data=x values.yaml
+like "$rc $(cat "$err")" '^125 .*--claim requires --on kubernetes; here, --volume NAME=PATH and --map' "a claim on this machine"
 objects code.yaml --code . --code-volume x
 like "$rc $(cat "$err")" '^2 .*--code and --code-volume cannot be used together' "one of the two"
 objects code.yaml --code nowhere

@@ -76,6 +76,8 @@ const struct opt job_here_opts[] = {
      .help = "--on kubernetes: send this directory to the pods and run in it"},
     {"code-volume", 0, OPT_STRING, AT(code_volume), "CLAIM[:SUBPATH]",
      .help = "--on kubernetes: mount this claim as the code directory"},
+    {"claim", 0, OPT_STRINGS, AT(claims), "NAME=CLAIM[:SUBPATH]",
+     .help = "--on kubernetes: mount this claim as a volume, an input or an output"},
     {"clean-env", 0, OPT_FLAG, AT(clean_env),
      .help = "pass on only PATH, HOME, USER, LANG and TERM"},
     OPT_END,
@@ -83,10 +85,10 @@ const struct opt job_here_opts[] = {
 
 void job_options_release(struct job_options *o)
 {
-    struct strvec *lists[] = {&o->sets,      &o->scale,       &o->nproc,     &o->entrypoint,
-                              &o->map,       &o->inherit_env, &o->images,    &o->maps,
-                              &o->volumes,   &o->volumes_abs, &o->skip_init, &o->debug,
-                              &o->put_images};
+    struct strvec *lists[] = {&o->sets,    &o->scale,       &o->nproc,     &o->entrypoint,
+                              &o->map,     &o->inherit_env, &o->images,    &o->maps,
+                              &o->volumes, &o->volumes_abs, &o->skip_init, &o->debug,
+                              &o->claims,  &o->put_images};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         strvec_release(lists[i]);
@@ -126,15 +128,38 @@ static int check_workdir(const struct verb *verb, struct job_options *o)
     return 0;
 }
 
+/* CLAIM[:SUBPATH]: a directory of the claim, as a pod names one. */
+static bool is_claim(const char *text)
+{
+    size_t n = strcspn(text, ":");
+    const char *sub = text[n] ? text + n + 1 : NULL;
+
+    if (n == 0 || n != strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-."))
+        return false;
+    return !sub || (*sub && *sub != '/');
+}
+
+static int check_claims(const struct verb *verb, const struct job_options *o)
+{
+    if (o->claims.n > LIMIT_VOLUME_OPTIONS)
+        return usage_error(verb, "--claim can be given at most %d times", LIMIT_VOLUME_OPTIONS);
+    for (size_t i = 0; i < o->claims.n; i++) {
+        const char *text = o->claims.v[i], *equals = strchr(text, '=');
+
+        if (!equals || equals == text || !is_claim(equals + 1))
+            return usage_error(verb, "--claim must be NAME=CLAIM or NAME=CLAIM:SUBPATH, not \"%s\"",
+                               text);
+    }
+    return 0;
+}
+
 static int check_code(const struct verb *verb, struct job_options *o)
 {
     struct stat st;
 
     if (o->code && o->code_volume)
         return usage_error(verb, "--code and --code-volume cannot be used together");
-    size_t n = o->code_volume ? strcspn(o->code_volume, ":/") : 0;
-
-    if (o->code_volume && (n == 0 || o->code_volume[n] == '/'))
+    if (o->code_volume && !is_claim(o->code_volume))
         return usage_error(verb, "--code-volume must be CLAIM or CLAIM:SUBPATH, not \"%s\"",
                            o->code_volume);
     if (!o->code)
@@ -352,6 +377,8 @@ int job_options_check(const struct verb *verb, struct job_options *o)
     if (!code)
         code = check_code(verb, o);
     if (!code)
+        code = check_claims(verb, o);
+    if (!code)
         code = check_values(verb, o);
     if (!code)
         code = check_maps(verb, o);
@@ -381,6 +408,7 @@ const char *job_options_of_file(const struct job_options *o)
         {o->entrypoint.n > 0, "entrypoint"},
         {o->map.n > 0, "map"},
         {o->volumes.n > 0, "volume"},
+        {o->claims.n > 0, "claim"},
         {o->skip_init.n > 0, "skip-init"},
     };
 
@@ -461,22 +489,26 @@ struct survey_request job_survey(const struct job_options *o, const struct job_s
         .require_gpus = o->require_gpus,
         .code = o->code_abs,
         .code_volume = o->code_volume,
+        .claims = o->claims.n ? list_of(&o->claims) : NULL,
         .context = o->context,
         .namespace_ = o->namespace_,
     };
 }
 
 /* Inputs of a command: those that are elsewhere are not fetched, and none may be missing. */
-static int inputs_here(const struct job_spec *spec, struct err *e)
+static int inputs_here(const struct job_options *o, const struct job_spec *spec, struct err *e)
 {
     for (size_t i = 0; i < spec->n_values; i++) {
         const struct job_value *v = &spec->values[i];
 
-        if (v->kind != VALUE_INPUT || v->direct || v->here || !spec_names_value(spec, v))
+        if (v->kind != VALUE_INPUT || v->direct || v->here || !spec_names_value(spec, v) ||
+            survey_claim(list_of(&o->claims), v->name))
             continue;
         if (v->remote)
-            return err_set(e, -ENOENT, "input %s is not available locally; use --map %s=PATH",
-                           v->name, v->text);
+            return err_set(e, -ENOENT,
+                           "input %s is not available locally; use --map %s=PATH, or with --on "
+                           "kubernetes --claim %s=CLAIM",
+                           v->name, v->text, v->name);
 
         auto_free char *path = xasprintf("%s/%s", *v->text == '/' ? "" : spec->dir, v->text);
 
@@ -507,6 +539,6 @@ int job_runnable(const struct job_options *o, const struct job_spec *spec, struc
     int r = job_commands_here(o, spec, e);
 
     if (r == 0)
-        r = inputs_here(spec, e);
+        r = inputs_here(o, spec, e);
     return r < 0 ? r : init_runnable(o, spec, e);
 }

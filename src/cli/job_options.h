@@ -21,6 +21,7 @@ struct job_options {
 
     /* how the job is made to run here */
     struct strvec scale, nproc, entrypoint, map, inherit_env, images, volumes, skip_init, debug;
+    struct strvec claims;             /* of a cluster: NAME=CLAIM[:SUBPATH] */
     struct strvec put_images;         /* convert: other images */
     const char *context, *namespace_; /* of a cluster, or NULL */
     const char *workdir, *inventory, *secrets, *configmaps;
@@ -40,8 +41,8 @@ struct job_options {
         .sets = STRVEC_INIT, .scale = STRVEC_INIT, .nproc = STRVEC_INIT,                           \
         .entrypoint = STRVEC_INIT, .map = STRVEC_INIT, .inherit_env = STRVEC_INIT,                 \
         .images = STRVEC_INIT, .volumes = STRVEC_INIT, .skip_init = STRVEC_INIT,                   \
-        .debug = STRVEC_INIT, .put_images = STRVEC_INIT, .gpus = -1, .maps = STRVEC_INIT,          \
-        .volumes_abs = STRVEC_INIT                                                                 \
+        .debug = STRVEC_INIT, .claims = STRVEC_INIT, .put_images = STRVEC_INIT, .gpus = -1,        \
+        .maps = STRVEC_INIT, .volumes_abs = STRVEC_INIT                                            \
     }
 void job_options_release(struct job_options *o);
 

@@ -50,16 +50,27 @@ static bool input_mapped(const struct given *g, const struct diag *d)
     return false;
 }
 
-/* "volume `data` (nfs) is not mounted locally", and --volume data=PATH */
-static bool volume_given(const struct given *g, const struct diag *d)
+/* Does a list of NAME=… have what the message names first? */
+static bool is_given(const struct strvec *list, const struct diag *d)
 {
     const char *name = strchr(d->message, '`');
     size_t n = name ? strcspn(name + 1, "`") : 0;
 
-    for (size_t i = 0; name && i < g->o->volumes.n; i++)
-        if (!strncmp(g->o->volumes.v[i], name + 1, n) && g->o->volumes.v[i][n] == '=')
+    for (size_t i = 0; name && i < list->n; i++)
+        if (!strncmp(list->v[i], name + 1, n) && list->v[i][n] == '=')
             return true;
     return false;
+}
+
+/* "volume `data` (nfs) is not mounted locally", and --volume data=PATH */
+static bool volume_given(const struct given *g, const struct diag *d)
+{
+    return is_given(&g->o->volumes, d);
+}
+
+static bool claim_given(const struct given *g, const struct diag *d)
+{
+    return is_given(&g->o->claims, d);
 }
 
 static const struct {
@@ -81,6 +92,7 @@ static const struct {
     {"N0402", counts_changed}, /* tasks and instances */
     {"N0403", launcher_given}, /* a launcher that does not call mpirun */
     {"N0421", input_mapped},   /* an input that is not on this machine */
+    {"N0421", claim_given},    /* the same, on a claim of the cluster */
 };
 
 static bool is_untrue(const struct given *g, const struct diag *d)

@@ -29,6 +29,16 @@ int engine_by_name(const char *name, const struct engine_class **ret, struct err
     return err_set(e, -EINVAL, "unknown engine \"%s\"", name);
 }
 
+const char *survey_claim(const char *const *claims, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; claims && claims[i]; i++)
+        if (strncmp(claims[i], name, n) == 0 && claims[i][n] == '=')
+            return claims[i] + n + 1;
+    return NULL;
+}
+
 void survey_release(struct survey *s)
 {
     for (size_t i = 0; i < s->n_held; i++)

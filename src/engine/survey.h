@@ -31,6 +31,7 @@ struct survey_request {
     const char *keep_overlay;
     const char *code;                 /* absolute directory for a cluster, or NULL */
     const char *code_volume;          /* "CLAIM[:SUBPATH]" instead, or NULL */
+    const char *const *claims;        /* NAME=CLAIM[:SUBPATH], of a cluster */
     const char *context, *namespace_; /* of a cluster, or NULL: as the kubeconfig says */
     int cpus;                         /* 0: as found */
     int64_t memory;                   /* the same */
@@ -49,6 +50,9 @@ struct survey {
     {                                                                                              \
         .warnings = STRVEC_INIT                                                                    \
     }
+
+/* What the list of NAME=CLAIM[:SUBPATH] says of that name; NULL: nothing. */
+const char *survey_claim(const char *const *claims, const char *name);
 
 /* Releases what was reserved. */
 void survey_release(struct survey *s);

@@ -129,9 +129,10 @@ struct site {
     /* The directory with the job's code, as processes see it, if the site has to be given it; or
      * NULL. It is sent from code_from on this machine, or is the claim code_volume. */
     const char *code, *code_from, *code_volume;
-    /* Per value of the spec: the path of an input that is sent, as processes see it, and where it
-     * is on this machine; NULL in them, or NULL: none. */
-    const char *const *inputs, *const *inputs_from;
+    /* Per value of the spec: the path of an input that is sent or of a value on a claim, as
+     * processes see it; where it is on this machine, or the claim. NULL in them, or NULL: none. */
+    const char *const *inputs, *const *inputs_from, *const *inputs_claims;
+    const char *const *claims; /* NAME=CLAIM[:SUBPATH] for volumes of the job, or NULL */
 
     const char *isolation;     /* "names", "network", "none" */
     const char *isolation_why; /* why not a better level, or NULL */

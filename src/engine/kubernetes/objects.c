@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/strbuf.h"
+#include "engine/kubernetes/claims.h"
 #include "engine/kubernetes/given.h"
 #include "kube/write.h"
 
@@ -185,24 +186,6 @@ static void add_item(struct arena *a, struct node *items, const char *key, int m
     make_add(a, items, item);
 }
 
-/* --code-volume: the claim is the code directory. */
-static void add_code_volume(struct arena *a, const struct kube_run *run, struct node *pod,
-                            struct node *container)
-{
-    const char *claim = run->plan->facts->site.code_volume;
-    struct node *volume = named(a, "muster-code"), *mount = named(a, "muster-code");
-    size_t n = claim ? strcspn(claim, ":") : 0;
-
-    if (!claim)
-        return;
-    put(a, make_below(a, volume, "persistentVolumeClaim"), "claimName", arena_strndup(a, claim, n));
-    make_add(a, make_list_below(a, pod, "volumes"), volume);
-    put(a, mount, "mountPath", POD_CODE_DIR);
-    if (claim[n])
-        put(a, mount, "subPath", claim + n + 1);
-    make_add(a, make_list_below(a, container, "volumeMounts"), mount);
-}
-
 /* The directory that processes begin in comes with SPAWN: that of the code is not there yet when
  * the container starts, and a kubelet would make one that only this machine has. */
 static void drop_other_workdir(struct arena *a, const struct kube_run *run,
@@ -358,7 +341,7 @@ const struct node *kube_pod(struct arena *a, const struct kube_run *run, const s
     given_rename(a, run, pod);
     add_volumes(a, run, pod, c);
     add_operator_files(a, run, rp->role, pod, c);
-    add_code_volume(a, run, pod, c);
+    claims_add(a, run->plan, pod, c);
     drop_other_workdir(a, run, rp, c);
     put_names(a, run, rp, pod);
     put(a, pod, "restartPolicy", "Never");

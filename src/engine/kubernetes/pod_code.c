@@ -34,7 +34,7 @@ int pod_code_list(struct kubernetes *kb, struct err *e)
         if (!site->inputs_from[i])
             continue;
         r = code_add(&kb->code, site->inputs_from[i], site->inputs[i] + strlen(POD_RUN_DIR "/"),
-                     "put the input on the claim of --code-volume", e);
+                     "use --claim NAME=CLAIM", e);
         if (r < 0)
             err_wrap(e, r, "input %s", kb->plan->spec->values[i].name);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/kubernetes/claims.h"
 #include "engine/kubernetes/given.h"
 #include "engine/secrets.h"
 #include "spec/adjust.h"
@@ -70,16 +71,22 @@ static const char *own_code(struct arena *a, const struct job_spec *spec)
 }
 
 /* Inputs with a path of this machine are sent. A file keeps its name: programs look at it. */
-static void find_inputs(struct arena *a, const struct job_spec *spec, struct site *site)
+static void find_inputs(struct arena *a, const struct survey_request *rq, struct site *site)
 {
+    const struct job_spec *spec = rq->spec;
     const char **inputs = ARENA_ARRAY(a, const char *, spec->n_values + 1);
     const char **from = ARENA_ARRAY(a, const char *, spec->n_values + 1);
+    const char **claims = ARENA_ARRAY(a, const char *, spec->n_values + 1);
 
     for (size_t i = 0; i < spec->n_values; i++) {
         const struct job_value *v = &spec->values[i];
         const char *path = v->here ? v->here : v->remote ? NULL : v->text, *name;
         struct stat st;
 
+        if (v->kind != VALUE_LITERAL && (claims[i] = survey_claim(rq->claims, v->name))) {
+            inputs[i] = claim_value(a, v);
+            continue;
+        }
         if (v->kind != VALUE_INPUT || v->direct || !path || !spec_names_value(spec, v))
             continue;
         path = here(a, spec, path);
@@ -92,6 +99,7 @@ static void find_inputs(struct arena *a, const struct job_spec *spec, struct sit
     if (spec->n_values) {
         site->inputs = inputs;
         site->inputs_from = from;
+        site->inputs_claims = claims;
     }
 }
 
@@ -102,8 +110,41 @@ static int check_volumes(const struct survey_request *rq, struct err *e)
         return 0;
     return err_set(e, -EINVAL,
                    "--volume %s: pods cannot mount a directory of this machine; name a "
-                   "persistentVolumeClaim in the job file, or use --code-volume CLAIM",
+                   "persistentVolumeClaim in the job file, or use --claim NAME=CLAIM",
                    rq->volumes[0]);
+}
+
+static bool has_volume(const struct job_spec *spec, const char *name, size_t n)
+{
+    for (size_t k = 0; k < spec->n_roles; k++)
+        for (size_t i = 0; i < spec->roles[k].n_mounts; i++) {
+            const char *volume = spec->roles[k].mounts[i].volume;
+
+            if (volume && strncmp(volume, name, n) == 0 && !volume[n])
+                return true;
+        }
+    return false;
+}
+
+/* An option that names nothing is a slip of the hand. */
+static int check_claims(const struct survey_request *rq, struct err *e)
+{
+    const struct job_spec *spec = rq->spec;
+
+    for (size_t i = 0; rq->claims && rq->claims[i]; i++) {
+        size_t n = strcspn(rq->claims[i], "=");
+        bool found = has_volume(spec, rq->claims[i], n);
+
+        for (size_t k = 0; k < spec->n_values && !found; k++)
+            found = spec->values[k].kind != VALUE_LITERAL &&
+                    strncmp(spec->values[k].name, rq->claims[i], n) == 0 &&
+                    !spec->values[k].name[n];
+        if (!found)
+            return err_set(e, -EINVAL,
+                           "--claim %s: the job has no volume, input or output of this name",
+                           rq->claims[i]);
+    }
+    return 0;
 }
 
 static void find_code(struct arena *a, const struct survey_request *rq, struct site *site)
@@ -113,7 +154,8 @@ static void find_code(struct arena *a, const struct survey_request *rq, struct s
         site->code_from = rq->code ? rq->code : own_code(a, rq->spec);
     if (site->code_volume || site->code_from)
         site->code = POD_CODE_DIR;
-    find_inputs(a, rq->spec, site);
+    site->claims = rq->claims;
+    find_inputs(a, rq, site);
 }
 
 /* --- config maps and secrets ------------------------------------------------------------------ */
@@ -152,7 +194,9 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
     if (r < 0 && rq->use == SURVEY_RUN)
         return r;
     r = check_volumes(rq, e);
-    if (r < 0 && rq->use == SURVEY_RUN) {
+    if (r == 0)
+        r = check_claims(rq, e);
+    if (r < 0 && rq->use != SURVEY_ANYHOW) {
         s->cause = CAUSE_NONE;
         return r;
     }

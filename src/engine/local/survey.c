@@ -52,6 +52,10 @@ static int find_machine(struct arena *a, const struct survey_request *rq, struct
     if ((rq->code || rq->code_volume) && rq->use != SURVEY_ANYHOW)
         return err_set(e, -EINVAL, "--code%s requires --on kubernetes%s", rq->code ? "" : "-volume",
                        rq->code ? "; here, --workdir DIR runs the job in a directory" : "");
+    if (rq->claims && rq->use != SURVEY_ANYHOW)
+        return err_set(e, -EINVAL,
+                       "--claim requires --on kubernetes; here, --volume NAME=PATH and --map "
+                       "PATH=HERE use directories");
     int r = images_map(a, rq->spec, rq->images, &f->site.images, e);
 
     if (r < 0)
