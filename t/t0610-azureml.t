@@ -108,9 +108,13 @@ resources: {instance_count: 3}
 distribution: {type: tensorflow, worker_count: 2}
 YAML
 run_job "$WORK/idle.yaml"
-is "$rc $(sort "$out" | tr '\n' ' ')" "0 [node-0] 0 [node-1] 1 " "a node without a task waits, and ends with the job"
+is "$rc $(sort "$out" | tr '\n' ' ')" "0 [node-0/worker-0] 0 [node-1/worker-1] 1 " "a node without a task waits, and ends with the job"
 run_job --scale node=1 "$WORK/idle.yaml"
-is "$rc $(sort "$out" | tr '\n' ' ')" "0 [node-0] 0 [node-0] 1 " "on fewer nodes tasks share one"
+is "$rc $(sort "$out" | tr '\n' ' ')" "0 [node-0/worker-0] 0 [node-0/worker-1] 1 " "on fewer nodes tasks share one"
+run_muster logs node-0/worker-1
+is "$rc $(cat "$out")" "0 1" "logs: of one task, by its prefix"
+run_muster logs
+is "$(sort "$out" | tr '\n' ' ')" "[node-0/worker-0] 0 [node-0/worker-1] 1 " "logs: the same prefixes"
 run_job --entrypoint 'node=echo $OMPI_COMM_WORLD_SIZE' "$EXAMPLES/mpi.yaml"
 is "$rc $(sort -u "$out" | head -n 1)" "0 [node-0/0] 4" "--entrypoint is what mpirun starts"
 

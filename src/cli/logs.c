@@ -1,8 +1,8 @@
 /* logs.c - `muster logs`: what the processes of a run wrote, from its log files.
  *
  * A log's name says whose it is:
- * REPLICA[.process-N][.task-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log. Lines
- * of several logs get the prefix that the live view gives them; a log that stands alone is shown
+ * REPLICA[.process-N][.task-TYPE-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log.
+ * Lines of several logs get the prefix that the live view gives them; a log that stands alone is shown
  * byte by byte. Nothing is altered but progress bars, of which lines show the last state: the
  * output is the job's own.
  *
@@ -45,7 +45,7 @@ struct log {
 struct view {
     const struct options *o;
     const char *replica; /* or NULL */
-    const char *init;    /* "init-NAME", only this init container's log; or NULL */
+    const char *part;    /* "init-NAME" or "TYPE-N", only the log of this one; or NULL */
     int dir_fd, logs_fd;
     struct log *v;
     size_t n, cap, n_chosen;
@@ -79,7 +79,9 @@ struct owner {
     size_t role_len; /* of replica, without the index */
     int64_t rank;    /* -1 = it is the replica's own */
     int64_t attempt;
-    const char *init; /* "init-NAME.log", in the log's name; NULL: its replica's own */
+    bool init;        /* of an init container */
+    const char *part; /* its "init-NAME" or a task's "TYPE-N", in the log's name; or NULL */
+    size_t part_len;
 };
 
 /* The number behind a part ".WORD-" of the name, or `otherwise`. */
@@ -118,7 +120,10 @@ static bool parse_name(const char *name, struct owner *ret)
     ret->rank = part(name, ".rank-", -1);
     ret->attempt = part(name, ".attempt-", 1);
     const char *init = strstr(name + n, ".init-");
-    ret->init = init ? init + 1 : NULL;
+    const char *task = strstr(name + n, ".task-");
+    ret->init = init != NULL;
+    ret->part = init ? init + 1 : task ? task + strlen(".task-") : NULL;
+    ret->part_len = ret->part ? strcspn(ret->part, ".") : 0;
     return true;
 }
 
@@ -149,8 +154,8 @@ static bool is_wanted(const struct view *view, const char *name, const struct ow
         return false;
     if (o->rank >= 0 && o->rank != own->rank)
         return false;
-    if (view->init && (!own->init || strlen(own->init) != strlen(view->init) + 4 ||
-                       strncmp(own->init, view->init, strlen(view->init)) != 0))
+    if (view->part && (!own->part || strlen(view->part) != own->part_len ||
+                       strncmp(own->part, view->part, own->part_len) != 0))
         return false;
     if (o->attempt > 0 && o->attempt != own->attempt)
         return false;
@@ -196,7 +201,7 @@ static void add_log(struct view *view, const char *name)
     GROW(view->v, view->n, view->cap);
     struct log *log = &view->v[view->n++];
     auto_free char *prefix =
-        own.init        ? xasprintf("[%s/%.*s] ", own.replica, (int)strlen(own.init) - 4, own.init)
+        own.part        ? xasprintf("[%s/%.*s] ", own.replica, (int)own.part_len, own.part)
         : own.rank >= 0 ? xasprintf("[%s/%lld] ", own.replica, (long long)own.rank)
                         : xasprintf("[%s] ", own.replica);
     shown_log_init(&log->shown, name, prefix);
@@ -364,10 +369,10 @@ static void choose_replica(struct arena *a, struct view *view, struct options *o
     view->replica = arena_strndup(a, from, slash ? (size_t)(slash - from) : n);
     if (!slash)
         return;
-    view->init = arena_strndup(a, slash + 1, n - (size_t)(slash + 1 - from));
-    if (num_u32(view->init, &rank) == 0) {
+    view->part = arena_strndup(a, slash + 1, n - (size_t)(slash + 1 - from));
+    if (num_u32(view->part, &rank) == 0) {
         o->rank = rank;
-        view->init = NULL;
+        view->part = NULL;
     }
 }
 
@@ -479,8 +484,9 @@ const struct verb verb_logs = {
     .synopsis = "[OPTION…] [ID] [REPLICA]",
     .summary = "show the output of a job's processes",
     .about =
-        "Lines of several logs are prefixed as by muster run, with [worker-2], or [worker-2/7] for "
-        "a rank; a single log is shown without prefixes. Logs are shown one after the other, with "
+        "Lines of several logs are prefixed as by muster run, with [worker-2], [worker-2/7] for "
+        "a rank, or [node-2/ps-0] for a task; a single log is shown without prefixes. Logs are "
+        "shown one after the other, with "
         "--timestamps in order of time, with -f as they grow. A rank whose output mpirun also "
         "prints is shown only if requested. REPLICA may be the prefix of a line, such as "
         "worker-2/7; without ID it refers to the newest run.\n\n" TARGET_ABOUT_NEWEST,

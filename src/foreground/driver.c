@@ -75,7 +75,7 @@ static void follow_inits(struct driver *d, const struct replica *r, struct start
 
 static void follow_process(struct driver *d, const struct process *p)
 {
-    char prefix[LIMIT_NAME + 32], log[PLAN_LOG_NAME];
+    char prefix[2 * LIMIT_NAME + 32], log[PLAN_LOG_NAME];
     const char *name = d->plan->replicas[p->replica].name;
 
     if (p->slot == 0)
@@ -84,6 +84,9 @@ static void follow_process(struct driver *d, const struct process *p)
         return;
     if (p->rank >= 0)
         (void)snprintf(prefix, sizeof(prefix), "%s/%d", name, p->rank);
+    else if (p->task)
+        (void)snprintf(prefix, sizeof(prefix), "%s/%.*s-%d", name, LIMIT_NAME, p->task->type,
+                       p->task_index);
     else
         (void)snprintf(prefix, sizeof(prefix), "%s", name);
     live_add(d->live, log, prefix, true);

@@ -136,6 +136,67 @@ static void add_restart(const struct job *job, struct event *ev)
     ev->begin_at = again.again ? ev->at + again.delay_ms * NS_PER_MS : 0;
 }
 
+/* The rest is new while the job is in a state for it. */
+static bool admission_is_new(const struct job *job, const struct observation *o)
+{
+    (void)o;
+    return !job->admitted && job->phase != JOB_ENDED;
+}
+
+static bool cancel_is_new(const struct job *job, const struct observation *o)
+{
+    (void)o;
+    return job->phase != JOB_ENDED && !job->cancel_again;
+}
+
+static bool supervisor_loss_is_new(const struct job *job, const struct observation *o)
+{
+    (void)o;
+    return job->phase != JOB_ENDED && !job->lost;
+}
+
+static bool hang_is_new(const struct job *job, const struct observation *o)
+{
+    return job->phase == JOB_RUNNING && job->stop == STOP_NONE && !job->hung && o->text &&
+           !job->debugging;
+}
+
+static bool pause_is_new(const struct job *job, const struct observation *o)
+{
+    (void)o;
+    return job->phase != JOB_ENDED && job->phase != JOB_HELD && !job->pause_wanted &&
+           !job->cancel_signal;
+}
+
+static bool resume_is_new(const struct job *job, const struct observation *o)
+{
+    (void)o;
+    return job_resumable(job);
+}
+
+/* What becomes of each report; of those that are of a whole replica, see observe_replica(). */
+static const struct {
+    enum event_type event;
+    bool (*is_new)(const struct job *job, const struct observation *o);
+} reports[] = {
+    [OBS_OPENED] = {EVENT_OPENED, opening_is_new},
+    [OBS_STARTED] = {EVENT_STARTED, proc_is_new},
+    [OBS_SPAWN_FAILED] = {EVENT_START_FAILED, proc_is_new},
+    [OBS_EXITED] = {EVENT_EXITED, proc_is_new},
+    [OBS_RANK_STARTED] = {EVENT_RANK_STARTED, rank_is_new},
+    [OBS_RANK_EXITED] = {EVENT_RANK_EXITED, rank_is_new},
+    [OBS_CANCEL] = {EVENT_CANCEL, cancel_is_new},
+    [OBS_LOST] = {EVENT_LOST, supervisor_loss_is_new},
+    [OBS_HUNG] = {EVENT_HUNG, hang_is_new},
+    [OBS_PAUSE] = {EVENT_PAUSE, pause_is_new},
+    [OBS_RESUME] = {EVENT_RESUME, resume_is_new},
+    [OBS_BLAMED] = {EVENT_BLAMED, blame_is_new},
+    [OBS_MPIRUN_ENDED] = {EVENT_MPIRUN_ENDED, mpirun_end_is_new},
+    [OBS_WAITING] = {EVENT_WAITING, sight_waiting_is_new},
+    [OBS_UNKNOWN] = {EVENT_UNKNOWN, sight_loss_is_new},
+    [OBS_ADMITTED] = {EVENT_ADMITTED, admission_is_new},
+};
+
 /* Everything of it that lived has ended, nobody knows how; or it never comes. */
 static void observe_replica(const struct job *job, const struct observation *o, enum obs_kind kind,
                             struct events *out)
@@ -153,87 +214,24 @@ static void observe_replica(const struct job *job, const struct observation *o, 
 
 void job_observe(const struct job *job, const struct observation *o, struct events *out)
 {
-    static const enum event_type types[] = {
-        [OBS_OPENED] = EVENT_OPENED,
-        [OBS_STARTED] = EVENT_STARTED,
-        [OBS_SPAWN_FAILED] = EVENT_START_FAILED,
-        [OBS_EXITED] = EVENT_EXITED,
-        [OBS_RANK_STARTED] = EVENT_RANK_STARTED,
-        [OBS_RANK_EXITED] = EVENT_RANK_EXITED,
-        [OBS_CANCEL] = EVENT_CANCEL,
-        [OBS_LOST] = EVENT_LOST,
-        [OBS_HUNG] = EVENT_HUNG,
-        [OBS_PAUSE] = EVENT_PAUSE,
-        [OBS_RESUME] = EVENT_RESUME,
-        [OBS_BLAMED] = EVENT_BLAMED,
-        [OBS_MPIRUN_ENDED] = EVENT_MPIRUN_ENDED,
-        [OBS_WAITING] = EVENT_WAITING,
-        [OBS_UNKNOWN] = EVENT_UNKNOWN,
-        [OBS_ADMITTED] = EVENT_ADMITTED,
-    };
-    bool fresh = false;
-
     if (o->attempt && o->attempt != job->attempt)
         return; /* of an attempt that is over */
-    switch (o->kind) {
-    case OBS_GONE:
+    if (o->kind == OBS_GONE) {
         observe_replica(job, o, OBS_EXITED, out);
         return;
-    case OBS_REFUSED:
+    }
+    if (o->kind == OBS_REFUSED) {
         if (ending_is_refused(&o->end))
             observe_replica(job, o, OBS_SPAWN_FAILED, out);
         return;
-    case OBS_WAITING:
-        fresh = sight_waiting_is_new(job, o);
-        break;
-    case OBS_UNKNOWN:
-        fresh = sight_loss_is_new(job, o);
-        break;
-    case OBS_ADMITTED:
-        fresh = !job->admitted && job->phase != JOB_ENDED;
-        break;
-    case OBS_OPENED:
-        fresh = opening_is_new(job, o);
-        break;
-    case OBS_STARTED:
-    case OBS_SPAWN_FAILED:
-    case OBS_EXITED:
-        fresh = proc_is_new(job, o);
-        break;
-    case OBS_RANK_STARTED:
-    case OBS_RANK_EXITED:
-        fresh = rank_is_new(job, o);
-        break;
-    case OBS_CANCEL:
-        fresh = job->phase != JOB_ENDED && !job->cancel_again;
-        break;
-    case OBS_LOST:
-        fresh = job->phase != JOB_ENDED && !job->lost;
-        break;
-    case OBS_HUNG:
-        fresh = job->phase == JOB_RUNNING && job->stop == STOP_NONE && !job->hung && o->text &&
-                !job->debugging;
-        break;
-    case OBS_PAUSE:
-        fresh = job->phase != JOB_ENDED && job->phase != JOB_HELD && !job->pause_wanted &&
-                !job->cancel_signal;
-        break;
-    case OBS_BLAMED:
-        fresh = blame_is_new(job, o);
-        break;
-    case OBS_MPIRUN_ENDED:
-        fresh = mpirun_end_is_new(job, o);
-        break;
-    case OBS_RESUME:
-        fresh = job_resumable(job);
-        break;
     }
-    if (!fresh) {
+    if ((size_t)o->kind >= ARRAY_SIZE(reports) || !reports[o->kind].is_new ||
+        !reports[o->kind].is_new(job, o)) {
         sight_regain(job, o, out);
         return;
     }
     struct event ev = {
-        .type = types[o->kind],
+        .type = reports[o->kind].event,
         .at = o->at,
         .process = o->process,
         .replica = o->replica,

@@ -196,7 +196,7 @@ static void add_process(struct builder *b, const struct replica *rp, int32_t slo
     else if (is_rank)
         p->log = arena_printf(b->arena, "%s.rank-%d.log", rp->name, p->rank);
     else if (task.task)
-        p->log = arena_printf(b->arena, "%s.task-%d.log", rp->name, slot);
+        p->log = arena_printf(b->arena, "%s.task-%s-%d.log", rp->name, task.task->type, task.index);
     else if (rp->n_processes > 1)
         p->log = arena_printf(b->arena, "%s.process-%d.log", rp->name, slot);
     else

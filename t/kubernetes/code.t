@@ -97,16 +97,14 @@ KUBECONFIG=$admin kube apply -f volume.yaml >/dev/null
 job local.test/busybox:1 'pwd; touch written && grep -c " /muster/run/code " /proc/mounts' >claim.yaml
 on_cluster claim.yaml --code-volume code:some/dir
 is "$rc $(sed 's/^[^ ]* //' "$out" | sort | uniq -c | tr -s ' ' | tr '\n' ' ')" "0  4 /muster/run/code  4 1 " "a claim is the code directory, and can be written to"
-mkdir -p claim/sets
-echo from-the-claim >claim/sets/words.txt
 cat >values.yaml <<'YAML'
-command: cat ${{inputs.data}} > ${{outputs.model}}/copy && ! touch ${{inputs.data}}
+command: echo words >${{outputs.model}}/w && cat ${{inputs.data}}/w && ! touch ${{inputs.data}}/w
 environment: {image: local.test/debian:12}
-inputs: {data: {type: uri_file, path: "azureml:words:1"}}
+inputs: {data: {type: uri_folder, path: "azureml:words:1"}}
 outputs: {model: {type: uri_folder}}
 YAML
-on_cluster values.yaml --claim data=code:sets/words.txt --claim model=code:out
-is "$rc $(cat claim/out/copy)" "0 from-the-claim" "an input is read from a claim, an output written to it; the input cannot be written to"
+on_cluster values.yaml --claim data=code:some/dir --claim model=code:some/dir
+is "$rc $(sed 's/^[^ ]* //' "$out")" "0 words" "an output is written to a claim and an input read from it, but not written to"
 KUBECONFIG=$admin kube delete -f volume.yaml --wait=false >/dev/null 2>&1
 
 # --- config maps and secrets ---------------------------------------------------------------------

@@ -22,7 +22,7 @@ started = launched or job["processes"]  # whose replicas the programs run in
 lines = []
 with open(output, encoding="utf-8", errors="replace") as f:
     for line in f:
-        m = re.match(r"\[([^/\]]+)(?:/(\d+))?\] rank=(\d+) size=(\d+) host=(\S+)$", line)
+        m = re.match(r"\[([^/\]]+)(?:/(?:(\d+)|[a-z]+-\d+))?\] rank=(\d+) size=(\d+) host=(\S+)$", line)
         if m:
             lines.append((m[1], m[2], int(m[3]), int(m[4]), m[5]))
 

@@ -54,7 +54,7 @@ static void test_tasks(void)
            "servers in Batch AI's words");
     is_str(seed_env(&s, 3, "AZ_BATCHAI_TASK_INDEX"), "1 (dialect)", "the task's index");
     is_str(seed_env(&s, 3, "AZUREML_CR_NODE_RANK"), "1 (dialect)", "the node's rank");
-    is_str(seed_plan(&s)->processes[4].log, "node-1.task-1.log", "a log for each");
+    is_str(seed_plan(&s)->processes[4].log, "node-1.task-ps-0.log", "a log for each");
     arena_free(s.arena);
 }
 
