@@ -269,6 +269,8 @@ static enum stop_reason stop_wanted(const struct job *job, const struct trigger 
 {
     enum stop_reason other = other_reason(job, live, now);
 
+    if (other == STOP_NOT_READY && t->outcome == OUTCOME_SUCCEEDED)
+        other = STOP_NONE; /* whoever has not come is not needed any more */
     if (t->outcome == OUTCOME_NONE)
         return other;
     if (t->outcome == OUTCOME_FAILED)
@@ -429,6 +431,8 @@ ns_t job_wake(const struct job *job)
 
     struct live live = count_live(job);
     struct trigger t = job_trigger(job);
+    if (t.outcome == OUTCOME_SUCCEEDED) /* nobody waits for a replica any more */
+        return earlier(earlier(linger_deadline(job, &t), job_deadline(job)), stall_deadline(job));
     ns_t at = earlier(gate_deadline(job, &live), stall_deadline(job));
     at = earlier(at, init_deadline(job));
     at = earlier(at, waiting_deadline(job));

@@ -411,6 +411,9 @@ struct expected oracle(const struct sim *s)
             else if (its && (is_end(ev) || ev->type == EVENT_RESTART))
                 launcher = is_end(ev) ? ev : NULL;
         }
+        /* an mpirun that hung, and was lost while it was being stopped, has ended then */
+        if (!launcher && lost && stop && stop->stop == STOP_STALLED)
+            launcher = lost;
         bool trusted = launcher && ending_ok(&launcher->end) && s->rules->trust_launcher;
         const struct event *end = launcher ? launcher : lost; /* it has ended when it was lost */
         const struct event *daemon = lost_daemon(s, its_mpirun(s));
@@ -418,7 +421,8 @@ struct expected oracle(const struct sim *s)
             rank = NULL;
         if (rank && (!daemon || rank->at <= daemon->at))
             return of_event(rank);
-        bool asked = launcher && launcher >= &s->log.v[n];
+        /* ended after the stop, or before it and was to be started again: that decides nothing */
+        bool asked = launcher && oracle_end(s, n, launcher->process) != launcher;
         if (daemon && launcher && !trusted && !s->job->debugging && daemon->at <= launcher->at &&
             (!first || first == launcher) && (!asked || (stop && stop->stop == STOP_STALLED)))
             return (struct expected){

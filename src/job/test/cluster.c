@@ -206,6 +206,37 @@ static void test_evicted_retries(void)
     }
 }
 
+/* A job that has succeeded misses nobody: who ends by itself keeps its time. */
+static void test_late_for_success(void)
+{
+    struct observation w = {
+        .kind = OBS_WAITING, .replica = 2, .at = AT(2), .text = "no node", .free = -1};
+    struct event created = {.type = EVENT_CREATED, .at = NS_PER_S};
+    struct job_rules rules = stage_rules;
+    struct stage st;
+
+    rules.start_timeout_ms = 4000;
+    stage_cast(&st, "master 1 0 1, worker 1 0 0, ps 1 0 0", PLATFORM_PYTORCHJOB);
+    st.roles[1].ends_alone = true;
+    st.job = job_new(&st.plan, &rules);
+    stage_apply(&st, &(struct events){.v = &created, .n = 1});
+    stage_decide(&st, AT(1));
+    for (uint32_t i = 0; i < 2; i++)
+        (void)say(&st, (struct observation){.kind = OBS_STARTED, .process = i, .at = AT(2)});
+    is_int((int)say(&st, w), 1, "one waits");
+    is_int(job_wake(st.job) == AT(6), 1, "until the start timeout");
+    (void)say(&st, (struct observation){
+                       .kind = OBS_EXITED, .process = 0, .at = AT(3), .end = {.known = true}});
+    stage_decide(&st, AT(3));
+    is_int(job_wake(st.job) == AT(3) + stage_rules.grace_ms * NS_PER_MS, 1,
+           "the job has succeeded: only the grace period counts");
+    stage_decide(&st, AT(7));
+    is_str(st.decisions, "sss", "nothing is stopped because of the one that did not come");
+    stage_stop_all(&st, AT(3) + stage_rules.grace_ms * NS_PER_MS);
+    is_int(st.job->exit_code, 0, "and it has succeeded");
+    stage_free(&st);
+}
+
 static void test_late(void)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -395,6 +426,7 @@ int main(void)
     test_evicted_is_free();
     test_evicted_retries();
     test_late();
+    test_late_for_success();
     test_unknown();
     test_waiting();
     test_admission();
