@@ -95,6 +95,35 @@ else
     skip "no ordinary user can run jobs here" 3
 fi
 
+# --- a rank that is stopped ----------------------------------------------------------------------
+
+cat >"$WORK/stopped.py" <<'PYTHON'
+import os, signal, sys, time
+def took(*_):
+    print('took SIGTERM', flush=True)
+    os._exit(0)
+signal.signal(signal.SIGTERM, took)
+if os.environ['RANK'] == '2':
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(1000)
+PYTHON
+for how in -n --mpi; do
+    if [ $how = --mpi ] && ! have_mpi openmpi; then
+        skip "no Open MPI here" 4
+        continue
+    fi
+    set -- -n 4 --hosts 2
+    [ $how = -n ] || set -- --mpi "$@"
+    run_job --hang-timeout 2s --grace 5s "$@" -- sh -c \
+        'RANK=${OMPI_COMM_WORLD_RANK:-$RANK} exec "$0" "$1"' "$python" "$WORK/stopped.py"
+    is "$rc" 124 "a stopped rank, $how: the job hangs"
+    like "$(report verdict)" '\(--hang-timeout\): rank 2 on worker-1 is stopped( \(SIGSTOP\))?(;|$)' \
+        "a stopped rank, $how: is named first"
+    like "$(cat "$err")" '^  rank 2 on worker-1 +stopped' "a stopped rank, $how: in the table, too"
+    is "$(grep -l 'took SIGTERM' "$(report run_dir)"/logs/*rank-2*.log | wc -l)" 1 \
+        "a stopped rank, $how: goes on to take SIGTERM"
+done
+
 # --- what counts as life -------------------------------------------------------------------------
 
 # 4 seconds in pieces of a tenth.

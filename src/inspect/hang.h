@@ -13,6 +13,7 @@
  *
  *     hang.c       the watch
  *     hang_words.c what it looks like, in words and in JSON
+ *     hang_stopped.c who is stopped by a signal
  *     hang_places.c where they are: Python's frames (python.h), what a debugger says (stack.h)
  *     waits.c      who waits for whom
  */
@@ -65,7 +66,8 @@ struct hang_seen {
     bool heartbeats; /* there were bytes, and they proved nothing */
 };
 
-/* One sentence: what is missing, who waits for whom as far as sockets tell, and who is where. */
+/* One sentence: what is missing, who is stopped, who waits for whom as far as sockets tell, and who
+ * is where. */
 void hang_sentence(const struct hang_seen *seen, struct strbuf *out);
 /* The same as lines, "\n" before each, for a terminal. */
 void hang_table(const struct hang_seen *seen, struct strbuf *out);
@@ -77,6 +79,10 @@ const char *hang_inside(struct arena *a, const char *stack);
 
 /* "rank 3 on worker-1" */
 void hang_add_name(const struct job *job, const struct snapshot_process *p, struct strbuf *out);
+/* ": rank 2 on worker-1 is stopped (SIGSTOP); ...", or nothing; how many are (hang_stopped.c). */
+size_t hang_add_stopped(const struct hang_seen *seen, struct strbuf *out);
+/* "stopped (SIGSTOP)", of a process that is. */
+void hang_add_stop(const struct snapshot_process *p, struct strbuf *out);
 /* " is at train.py:40 in step (time.sleep(60))" */
 void hang_add_place(const struct snapshot_process *p, struct strbuf *out);
 /* The same of all that it is known of, with before in front of it. */

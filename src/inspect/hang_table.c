@@ -22,6 +22,12 @@ static const char *where(struct arena *a, const struct snapshot_process *p)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
+    if (snapshot_is_stopped(p)) {
+        hang_add_stop(p, &sb);
+        if (p->place.file)
+            strbuf_addf(&sb, " at %s:%d", p->place.file, p->place.line);
+        return arena_strdup(a, sb.buf);
+    }
     hang_add_place(p, &sb);
     if (!p->place.file && !p->inside)
         return p->n_threads == 0 ? ""

@@ -79,7 +79,7 @@ static void add_root(const struct hang_seen *seen, const struct snapshot_process
 {
     auto_arena struct arena *a = arena_new();
 
-    if (root->n_threads == 0)
+    if (root->n_threads == 0 || snapshot_is_stopped(root))
         return;
     strbuf_addstr(out, "; ");
     hang_add_name(seen->job, root, out);
@@ -90,7 +90,7 @@ static void add_root(const struct hang_seen *seen, const struct snapshot_process
 }
 
 /* How many there were. */
-static size_t add_edges(const struct hang_seen *seen, struct strbuf *out)
+static size_t add_edges(const struct hang_seen *seen, const char *before, struct strbuf *out)
 {
     const struct snapshot *lk = seen->snapshot;
     bool ranks = snapshot_has_ranks(lk);
@@ -101,7 +101,7 @@ static size_t add_edges(const struct hang_seen *seen, struct strbuf *out)
 
         if (!is_told(&lk->v[i], ranks) || !e.socket || n++ >= LIMIT_HANG_EDGES)
             continue;
-        strbuf_addstr(out, n == 1 ? ": " : "; ");
+        strbuf_addstr(out, n == 1 ? before : "; ");
         add_edge(seen, &e, out);
     }
     if (n > LIMIT_HANG_EDGES)
@@ -152,8 +152,9 @@ void hang_sentence(const struct hang_seen *seen, struct strbuf *out)
         strbuf_addf(out, "no output and no byte read or written for %s (--hang-timeout)", time);
         break;
     }
-    size_t edges = add_edges(seen, out);
-    hang_add_places(seen, edges > 0 ? "; " : ": ", out);
+    size_t told = hang_add_stopped(seen, out);
+    told += add_edges(seen, told > 0 ? "; " : ": ", out);
+    hang_add_places(seen, told > 0 ? "; " : ": ", out);
     strbuf_addstr(out, "; see " HANG_TEXT);
 }
 
@@ -243,6 +244,11 @@ void hang_text(const struct hang_seen *seen, const char *sentence, struct strbuf
         strbuf_addf(out, ", pid %d (%d inside), cpu %llu ms, %llu bytes read and written\n  %s\n",
                     (int)p->pid, (int)p->inner, (unsigned long long)p->cpu_ms,
                     (unsigned long long)p->bytes, p->command);
+        if (snapshot_is_stopped(p)) {
+            strbuf_addstr(out, "  ");
+            hang_add_stop(p, out);
+            strbuf_addch(out, '\n');
+        }
         if (e.socket) {
             strbuf_addstr(out, "  ");
             add_edge(seen, &e, out);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,16 +158,24 @@ static bool runs_program(pid_t pid, const struct stat *program)
     return stat(path, &st) == 0 && st.st_dev == program->st_dev && st.st_ino == program->st_ino;
 }
 
+/* The text from a field of stat on, behind the name; NULL: it is not there. */
+static const char *read_stat(pid_t pid, int field, struct strbuf *sb)
+{
+    const char *p = read_of(pid, "stat", sb) ? strrchr(sb->buf, ')') : NULL;
+
+    for (int at = 2; p && at < field; at++)
+        p = strchr(p + 1, ' ');
+    return p;
+}
+
 /* Fields 14 and 15 of stat: ticks in user and in system mode. */
 static uint64_t read_cpu(pid_t pid)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
-    const char *p = read_of(pid, "stat", &sb) ? strrchr(sb.buf, ')') : NULL;
+    const char *p = read_stat(pid, 14, &sb);
     unsigned long user = 0, kernel = 0;
     long ticks = sysconf(_SC_CLK_TCK);
 
-    for (int field = 2; p && field < 14; field++)
-        p = strchr(p + 1, ' ');
     if (p) {
         char *end;
 
@@ -416,6 +425,21 @@ static void read_threads(struct arena *a, struct snapshot_process *p)
         (void)closedir(dir);
 }
 
+/* Field 52 of stat is the status that its parent would be told; 0 in kernels before 5.18. */
+static int read_stop_signal(const struct snapshot_process *p)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    const char *text = snapshot_is_stopped(p) ? read_stat(p->pid, 52, &sb) : NULL;
+    long sig = text ? strtol(text, NULL, 10) : 0;
+
+    return sig > 0 && sig < NSIG ? (int)sig : 0;
+}
+
+bool snapshot_is_stopped(const struct snapshot_process *p)
+{
+    return p->n_threads > 0 && p->threads[0].state == 'T';
+}
+
 static const char *read_command(struct arena *a, pid_t pid)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT, text = STRBUF_INIT;
@@ -441,6 +465,7 @@ void snapshot_closer(struct arena *a, struct snapshot *lk)
         p->command = read_command(a, p->pid);
         p->inner = read_of(p->pid, "status", &sb) ? inner_pid(sb.buf) : 0;
         read_threads(a, p);
+        p->stop_signal = read_stop_signal(p);
     }
     snapshot_sockets(a, lk);
 }

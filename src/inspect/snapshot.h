@@ -61,6 +61,7 @@ struct snapshot_process {
 
     /* snapshot_closer() */
     const char *command;             /* "" = gone */
+    int stop_signal;                 /* that stopped it; 0 = none, or not known */
     struct snapshot_thread *threads; /* the first is its main one */
     size_t n_threads, more_threads;
     struct snapshot_socket *sockets;
@@ -84,6 +85,9 @@ void snapshot_at(struct arena *a, const struct plan *plan, pid_t root, struct sn
 
 /* The rest, of at most LIMIT_SNAPSHOT_PROCESSES of them. */
 void snapshot_closer(struct arena *a, struct snapshot *lk);
+
+/* Has a signal stopped it (SIGSTOP, a terminal's)? */
+bool snapshot_is_stopped(const struct snapshot_process *p);
 
 /* sockets.c; a part of snapshot_closer(). */
 void snapshot_sockets(struct arena *a, struct snapshot *lk);

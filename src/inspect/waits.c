@@ -94,6 +94,8 @@ struct edge edge_of(const struct snapshot *lk, const struct snapshot_process *p)
 {
     struct edge e = {.from = p};
 
+    if (snapshot_is_stopped(p)) /* it waits for whoever has stopped it */
+        return e;
     if (p->n_threads > 0)
         e = edge_of_thread(lk, p, &p->threads[0]);
     if (p->n_threads == 0 || !snapshot_is_join(p->threads[0].call))

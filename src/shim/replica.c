@@ -220,6 +220,23 @@ void replicas_kill_all(struct shim *s)
         (void)kill(-1, SIGKILL);
 }
 
+static void continue_one(pid_t pid, void *ctx)
+{
+    struct shim *s = ctx;
+
+    if (pid != s->pid && proc_state(pid) == 'T' && is_of_job(pid, s))
+        (void)kill(pid, SIGCONT);
+}
+
+/* Daemons of mpirun and our own wrappers too: whoever waits for them would wait for the SIGKILL. */
+void replicas_continue_all(struct shim *s)
+{
+    if (s->level == LEVEL_NONE)
+        procs_each(continue_one, s);
+    else
+        (void)kill(-1, SIGCONT);
+}
+
 /* Is there a child that is no main process? What loses its parent becomes ours, so a process that
  * was left behind is one of these, or below one. */
 static bool have_others(const struct shim *s)

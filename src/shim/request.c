@@ -144,7 +144,6 @@ static bool in_scope(struct scope scope, const struct child *c)
     }
 }
 
-/* Every main process leads a group of its own. */
 /* Whoever has no handler for a signal dies of it, or had ended before it came: a status of its own
  * is then its own. */
 static bool may_answer(pid_t pid, int sig)
@@ -157,6 +156,7 @@ static bool may_answer(pid_t pid, int sig)
     return false;
 }
 
+/* Every main process leads a group of its own. */
 static void signal_main(struct shim *s, struct scope scope, int sig)
 {
     for (size_t i = 0; i < SHIM_BUCKETS; i++) {
@@ -185,6 +185,8 @@ void signal_everything(struct shim *s, int sig)
         stop_staying(s);
     signal_main(s, (struct scope){.kind = SCOPE_ALL}, sig);
     ranks_signal(s, NULL, sig);
+    if (sig == SIGTERM) /* what is stopped would take it only when it goes on */
+        replicas_continue_all(s);
 }
 
 static int handle_signal(struct shim *s, struct wire_reader *r)

@@ -230,6 +230,7 @@ void replicas_purge_leftovers(struct shim *s);
 
 /* Every process of the job but ourselves, at once. */
 void replicas_kill_all(struct shim *s);
+void replicas_continue_all(struct shim *s); /* SIGCONT for all that is stopped */
 
 /* The replica a process is inside of, or NULL. */
 struct replica *replica_of_pid(const struct shim *s, pid_t pid);

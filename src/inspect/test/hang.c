@@ -1,5 +1,6 @@
 /* hang.c - which bytes are a sign of life, and the sentence about who waits for whom, on made-up
  * looks. */
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -249,6 +250,67 @@ static void test_places(void)
     job_free(job);
 }
 
+/* Four ranks of which one is stopped, with its wrapper, a shell of its and a daemon. */
+static void test_stopped(void)
+{
+    struct job *job = running_job();
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    struct snapshot_thread runs = {.name = "train", .wchan = "", .state = 'S', .call = SYS_pause};
+    struct snapshot_thread stopped = runs, reads = runs;
+    struct snapshot_thread daemon = {.name = "orted", .wchan = "", .state = 'T'};
+    struct snapshot_thread wrapper = {.name = "muster-rank", .wchan = "", .state = 'T'};
+    struct snapshot_socket to_3 = {
+        .fd = 4, CONNECTED, .state = SOCKET_ESTABLISHED, .owner = 3, .accepted = true};
+    struct snapshot_process v[7];
+    struct snapshot lk = {.v = v, .n = 4};
+    const struct hang_seen seen = {.job = job, .snapshot = &lk, .timeout_ms = 2000};
+
+    stopped.state = 'T';
+    stopped.call = SYS_ppoll;
+    reads.call = SYS_ppoll;
+    for (int i = 0; i < 7; i++)
+        v[i] = (struct snapshot_process){.pid = 10 + i,
+                                         .replica = 1 + i % 2,
+                                         .rank = i,
+                                         .command = "p",
+                                         .threads = &runs,
+                                         .n_threads = 1};
+    v[0].threads = &reads;
+    v[0].sockets = &to_3;
+    v[0].n_sockets = 1;
+    v[3].threads = &stopped;
+    v[3].stop_signal = SIGSTOP;
+    v[3].sockets = &to_3;
+    v[3].n_sockets = 1;
+    hang_sentence(&seen, &sb);
+    is_str(
+        sb.buf,
+        "no output and no byte read or written for 2.0 s (--hang-timeout): rank 3 on worker-1 is "
+        "stopped (SIGSTOP); rank 0 on worker-0 waits for rank 3 on worker-1: connected to "
+        "127.1.0.2:22, waiting for data; see hang.txt",
+        "who is stopped is told first, and waits for nobody");
+    strbuf_truncate(&sb, 0);
+    hang_table(&seen, &sb);
+    has(sb.buf, "\nrank 3 on worker-1             stopped (SIGSTOP)", "also in the table");
+
+    lk.n = 7;
+    v[4] = v[5] = v[6] = v[3];
+    v[4].pid = 14; /* a process of the same rank */
+    v[5].threads = &daemon;
+    v[5].rank = -1;
+    v[5].stop_signal = 0;
+    v[6].threads = &wrapper;
+    v[6].ours = true;
+    strbuf_truncate(&sb, 0);
+    (void)hang_add_stopped(&seen, &sb);
+    is_str(
+        sb.buf,
+        ": rank 3 on worker-1 is stopped (SIGSTOP); orted on worker-1 is stopped; muster-rank of "
+        "rank 3 on worker-1 is stopped (SIGSTOP)",
+        "a rank once, and who serves it");
+    job_free(job);
+}
+
 static void test_inside(void)
 {
     static const struct {
@@ -303,6 +365,7 @@ int main(void)
     test_heartbeats();
     test_sentences();
     test_places();
+    test_stopped();
     test_inside();
     test_core();
     return tap_done();
