@@ -95,11 +95,7 @@ static void add_exit(const struct job *job, const struct cause *c, struct strbuf
     else if (shell && !may_be_mpirun && c->end.code > 128 && c->end.code <= 128 + SIGSYS)
         strbuf_addf(out, " (128 + %s)", signal_name(c->end.code - 128));
     if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
-        strbuf_addf(out, " (a process in %s was killed: out of memory, limit %lld MiB)",
-                    (int32_t)c->end.oom_in - 1 == c->replica
-                        ? "it"
-                        : job->plan->replicas[c->end.oom_in - 1].name,
-                    (long long)(c->end.memory_limit >> 20));
+        verdict_killed_inside(job, c, out);
     else
         verdict_killer_nearby(&c->end, out);
     if (may_be_mpirun)
@@ -612,4 +608,5 @@ void verdict_sentence_after(const struct job *job, const char *before, const cha
     strbuf_addstr(out, verdict_aside(job));
     verdict_rule(job, out);
     verdict_restarts(job, out);
+    verdict_killed(job, out);
 }

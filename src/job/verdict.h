@@ -13,6 +13,12 @@ void verdict_oom(const struct ending *e, struct strbuf *out);
 /* "; the kernel's out-of-memory killer was active at that time (…)". Or nothing. */
 void verdict_killer_nearby(const struct ending *e, struct strbuf *out);
 
+/* " (a process in it was killed: out of memory, limit 96 MiB)", of a cause with oom_in. */
+void verdict_killed_inside(const struct job *job, const struct cause *cause, struct strbuf *out);
+/* "; a process in worker-1 was killed: out of memory, limit 96 MiB": of what the cause does not
+ * tell, also in a job that succeeded. Or nothing. */
+void verdict_killed(const struct job *job, struct strbuf *out);
+
 /* What could not be executed, of a cause that is that; secrets are not masked. */
 const char *verdict_program(const struct job *job, const struct cause *cause);
 

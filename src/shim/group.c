@@ -259,12 +259,12 @@ struct oom group_oom(struct shim *s, struct replica *r, int status)
     struct oom oom = {.in = -1, .limit = -1, .peak = -1};
 
     add_numbers(r->group, &oom);
-    if (status == 0)
-        return oom;
-    if (has_killed(r->group)) {
+    if (has_killed(r->group)) { /* also under one that ends well: it may have lost a child */
         killed_inside(s, r, status, &oom);
         return oom;
     }
+    if (status == 0)
+        return oom;
     if (!has_memory_group(r) && !s->stopping && outer_has_killed(s)) {
         killed_outside(s, status, &oom);
         return oom;

@@ -68,7 +68,7 @@ if mkdir "$group" 2>/dev/null && echo 120M >"$group/$limit_file" 2>/dev/null; th
         is "$rc" 137 "$level: exit code"
     done
     in_group "$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'python3 hog.py; exit $?'
-    told "a shell's child" oom "exited with status 137 \(killed by SIGKILL\); $nearby"
+    told "a shell's child" oom "exited with status 137 \(128 \+ SIGKILL\); $nearby"
     in_group "$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'python3 hog.py; exit 3'
     told "a child whose end is hidden" exit "exited with status 3; $nearby"
     # shellcheck disable=SC2016 # the ranks'

@@ -323,6 +323,40 @@ static void test_memory_inside(void)
     stage_free(&st);
 }
 
+/* Killed beside processes that ended otherwise: of a success and of another's failure. */
+static void test_memory_aside(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct stage st;
+
+    stage_cast(&st, "w 3 0 0", PLATFORM_MUSTER);
+    stage_begin(&st);
+    stage_play(&st, "w-0=0@2 w-1=0@2 w-2=0@2");
+    verdict_killed(st.job, &text);
+    is_str(text.buf, "", "8: nothing was killed");
+    st.job->procs[1].end.oom_in = 2;
+    st.job->procs[1].end.memory_limit = 96 << 20;
+    verdict_sentence(st.job, &text);
+    is_str(text.buf,
+           "succeeded: every process exited with status 0; a process in w-1 was killed: out of "
+           "memory, limit 96 MiB",
+           "8: a success says so");
+    st.job->procs[0].end.oom_in = 2;
+    st.job->procs[2].end.oom_in = 3;
+    strbuf_truncate(&text, 0);
+    verdict_killed(st.job, &text);
+    is_str(text.buf, "; processes in w-1 and 1 more replica were killed: out of memory",
+           "8: in two replicas");
+    stage_free(&st);
+
+    begin_failed(&st);
+    st.job->cause.end.oom_in = st.job->procs[st.job->cause.process].end.oom_in = 1;
+    strbuf_truncate(&text, 0);
+    verdict_killed(st.job, &text);
+    is_str(text.buf, "", "8: what the cause tells is not told twice");
+    stage_free(&st);
+}
+
 static void test_other(void)
 {
     static const char *const lost[] = {"HorovodInternalError: Horovod has been shut down. This",
@@ -545,6 +579,7 @@ int main(void)
     test_success();
     test_other();
     test_memory_inside();
+    test_memory_aside();
     test_where();
     test_horovodrun();
     test_interpreter();
