@@ -1,9 +1,12 @@
 /* early.c - see early.h. */
 #include "job/early.h"
 
+#include <ctype.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/num.h"
 #include "job/hint.h"
 #include "job/verdict.h"
@@ -143,6 +146,51 @@ static struct early find_leaving(const struct job *job)
     return found.found ? found : (struct early){0};
 }
 
+/* "rank 3", "rank3", "peer 3" */
+static bool names_rank(const char *line, int32_t rank)
+{
+    static const char *const words[] = {"rank ", "rank", "peer "};
+
+    for (size_t i = 0; rank >= 0 && i < ARRAY_SIZE(words); i++)
+        for (const char *p = strcasestr(line, words[i]); p; p = strcasestr(p + 1, words[i])) {
+            char *end;
+            const char *number = p + strlen(words[i]);
+
+            if (isdigit((unsigned char)*number) && strtol(number, &end, 10) == rank)
+                return true;
+        }
+    return false;
+}
+
+static bool has_word(const char *line, const char *word)
+{
+    size_t n = word ? strlen(word) : 0;
+
+    for (const char *p = n ? strstr(line, word) : NULL; p; p = strstr(p + 1, word))
+        if ((p == line || !isalnum((unsigned char)p[-1])) && !isalnum((unsigned char)p[n]))
+            return true;
+    return false;
+}
+
+/* Is the lost peer a rank of this job? A reset connection may be one to a database. Without an
+ * address or words that only ranks have for each other, nobody can tell. */
+static bool is_of_job(const struct job *job, const struct early *early, const char *line)
+{
+    struct member first = member_at(job, early->first);
+
+    if (hint_is_of_framework(line) || names_rank(line, first.rank))
+        return true;
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
+        const struct replica *r = &job->plan->replicas[i];
+        bool other = (int32_t)i != job->cause.replica; /* a log's prefix may name its own host */
+
+        if (has_word(line, r->address) ||
+            (other && (has_word(line, r->name) || has_word(line, r->host))))
+            return true;
+    }
+    return false;
+}
+
 struct early early_find(const struct job *job, const char *const *tail, const char *other)
 {
     const struct cause *c = &job->cause;
@@ -168,6 +216,7 @@ struct early early_find(const struct job *job, const char *const *tail, const ch
         found.says = hint_lost_peer(tail);
     if (found.found && !explained && !found.says && c->end.signal == SIGPIPE)
         found.says = "";
+    found.explains = found.says && is_of_job(job, &found, found.says);
     return found.leaving && !found.says ? (struct early){0} : found;
 }
 
@@ -238,7 +287,7 @@ void early_before(const struct job *job, const struct early *early, struct strbu
     auto_strbuf struct strbuf others = STRBUF_INIT;
     char text[DURATION_TEXT];
 
-    if (!early->found || !early->says)
+    if (!early->found || !early->explains)
         return;
     ns_t at = early_ending(job, early)->at;
     bool ranks = early_rank(job, early) >= 0;
@@ -270,8 +319,14 @@ void early_says(const struct early *early, struct strbuf *out)
 
 void early_aside(const struct job *job, const struct early *early, struct strbuf *out)
 {
-    if (!early->found || early->says || early_rank(job, early) < 0)
+    char text[DURATION_TEXT];
+
+    if (!early->found || early->explains || (early_rank(job, early) < 0 && !early->says))
         return;
     add_who(job, early, out);
-    strbuf_addstr(out, " had already ended with status 0");
+    if (early->leaving)
+        strbuf_addstr(out, " was ending with status 0 at that time");
+    else
+        strbuf_addf(out, " had already ended with status 0 after %s",
+                    duration_text((early_ending(job, early)->at - job->created) / NS_PER_MS, text));
 }

@@ -14,6 +14,7 @@ struct early {
     bool found; /* somebody of the cause's world ended with 0 before it */
     const char
         *says; /* the cause's line about a lost peer, in the tail; NULL: it says no such thing */
+    bool explains;  /* the line is about a rank of this job: the cause is a consequence */
     uint32_t first; /* the first of them: a rank of the cause's mpirun, else a process */
     uint32_t n;     /* how many did */
     bool leaving;   /* it ended just after, when the others were being stopped */
@@ -30,8 +31,8 @@ void early_before(const struct job *job, const struct early *early, struct strbu
 /* What the cause says of it, its first sentence. Or nothing. */
 void early_says(const struct early *early, struct strbuf *out);
 
-/* "rank 3 on worker-1 had already ended with status 0": where the cause says nothing of lost peers,
- * as a fact beside it. Or nothing. */
+/* "rank 3 on worker-1 had already ended with status 0 after 2.1 s": where the cause need not be a
+ * consequence, as a fact beside it. Or nothing. */
 void early_aside(const struct job *job, const struct early *early, struct strbuf *out);
 
 /* When it ended and who it was, for the report. */

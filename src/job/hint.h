@@ -25,6 +25,8 @@ bool hint_lost_others(const char *const *tail);
 /* The last line that may be about a lost peer, in the words of any program; NULL: none. Wider than
  * the above: only of use where somebody is known to have left. */
 const char *hint_lost_peer(const char *const *tail);
+/* Is the line in the words of a framework's own transport? Its peers are ranks. */
+bool hint_is_of_framework(const char *line);
 const char *hint_exception(const char *const *tail);
 
 #endif

@@ -66,6 +66,31 @@ static bool is_foreign(const char *line)
     return has_one(line, words, ARRAY_SIZE(words));
 }
 
+bool hint_is_of_framework(const char *line)
+{
+    static const char *const words[] = {
+        "gloo",
+        "nccl",
+        "c10d",
+        "DistNetworkError",
+        "DistBackendError",
+        "TCPStore",
+        "store->",
+        "MPI_",
+        "Connection closed by peer",
+        "collective",
+        "recvVector",
+        "ProcessGroup",
+        "/job:",
+        "monitoredBarrier",
+        "coordination service",
+        "Horovod",
+        "remote process exited",
+    };
+
+    return has_one(line, words, ARRAY_SIZE(words));
+}
+
 const char *hint_lost_peer(const char *const *tail)
 {
     const char *found = NULL;

@@ -267,7 +267,7 @@ static void logs_incomplete(const struct report_context *ctx, struct json *j)
 /* Who ended with 0 while the one that failed still needed it; only there if somebody did. */
 static void left_early(const struct job *job, const struct early *early, struct json *j)
 {
-    if (!early->found || !early->says)
+    if (!early->found || !early->explains)
         return;
     uint32_t replica = early_replica(job, early);
     json_key(j, "left_early");

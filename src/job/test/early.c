@@ -7,6 +7,14 @@
 static const char *const closed[] = {"Traceback (most recent call last):",
                                      "[rank0]: RuntimeError: Connection closed by peer. Look there",
                                      NULL};
+static const char *const reset[] = {"ConnectionResetError: [Errno 104] reset by peer", NULL};
+static const char *const database[] = {
+    "psycopg2.OperationalError: 127.1.0.51:5432, own host w-host-0: connection reset by peer",
+    NULL};
+static const char *const address[] = {"OSError: 127.1.0.5:41: connection reset by peer", NULL};
+static const char *const host[] = {"OSError: (w-host-3): connection reset by peer", NULL};
+static const char *const by_rank[] = {"lost the connection to peer 3", NULL};
+static const char *const other_rank[] = {"lost the connection to peer 31", NULL};
 static const char *const own[] = {"ValueError: bad batch", NULL};
 
 static const struct {
@@ -29,14 +37,33 @@ static const struct {
     {"w-0=1@5+w-3=0@5 down@6", closed, "",
      "rank 3 on w-3 ended with status 0 after 4.0 s while ranks 0 to 2 were still running",
      "RuntimeError: Connection closed by peer", ""},
-    {"w-3=0@3 w-0=1@5 down@6", own, "", "", "", "rank 3 on w-3 had already ended with status 0"},
+    {"w-3=0@3 w-0=1@5 down@6", own, "", "", "",
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
     {"w-3=0@3 w-0=1@5 down@6", closed, "rank 1 on w-1 says: ValueError: x", "", "",
-     "rank 3 on w-3 had already ended with status 0"},
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
     {"w-3=0@3 w-0=1@5 down@6", closed, "rank 3 on w-3 says: ValueError: x",
      "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
      "RuntimeError: Connection closed by peer", ""},
-    {"w-3=0@3 w-0=s13@5 down@6", NULL, "",
-     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running", "", ""},
+    {"w-3=0@3 w-0=s13@5 down@6", NULL, "", "", "",
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
+    {"w-3=0@3 w-0=1@5 down@6", reset, "", "", "ConnectionResetError: [Errno 104] reset by peer",
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
+    {"w-3=0@3 w-0=1@5 down@6", database, "", "",
+     "psycopg2.OperationalError: 127.1.0.51:5432, own host w-host-0: connection reset by peer",
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
+    {"w-3=0@3 w-0=1@5 down@6", address, "",
+     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
+     "OSError: 127.1.0.5:41: connection reset by peer", ""},
+    {"w-3=0@3 w-0=1@5 down@6", host, "",
+     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
+     "OSError: (w-host-3): connection reset by peer", ""},
+    {"w-3=0@3 w-0=1@5 down@6", by_rank, "",
+     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
+     "lost the connection to peer 3", ""},
+    {"w-3=0@3 w-0=1@5 down@6", other_rank, "", "", "lost the connection to peer 31",
+     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
+    {"w-0=1@5 w-3=0@5 down@6", reset, "", "", "ConnectionResetError: [Errno 104] reset by peer",
+     "rank 3 on w-3 was ending with status 0 at that time"},
     {"w-0=1@5 down@6", closed, "", "", "", ""},
     {"w-0=1@5 w-3=0@6 down@7", closed, "", "", "", ""}, /* it was stopped */
     {"w-0=1@5 w-3=0@5 down@6", closed, "",
