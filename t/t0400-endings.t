@@ -57,7 +57,13 @@ for p in /proc/[0-9]*; do
 done
 SH
 printf '#!/bin/sh\nmpiexec.hydra "$@" || true\n' >hydra.sh
-chmod +x hit up hydra.sh
+mkdir dying # Open MPI's daemon, killed before it has answered, but on worker-0
+cat >dying/orted <<'SH'
+#!/bin/sh
+[ "$MUSTER_INDEX" = 0 ] || kill -KILL $$
+exec orted "$@"
+SH
+chmod +x hit up hydra.sh dying/orted
 if have_mpi mpich; then ln -s "$(command -v mpiexec.hydra)" mpich/bin/mpirun; fi
 
 json_list() # WORDS… as a JSON list; there are no control characters in them

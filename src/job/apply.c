@@ -224,7 +224,7 @@ static void apply_rank_exited(struct job *job, const struct event *e)
 /* What has ended since its daemon was lost has not failed. */
 static void apply_blamed(struct job *job, const struct event *e)
 {
-    struct launch *l = &job->launches[e->launch - 1];
+    struct launch *l = launch_get(job, e->launch, 0);
 
     l->blame = (struct blame){
         .kind = e->blame, .at = e->at, .rank = e->rank, .replica = e->replica, .end = e->end};

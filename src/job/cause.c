@@ -238,17 +238,22 @@ static struct cause of_launcher(const struct job *job, const struct blame *b)
     return c;
 }
 
-/* An mpirun that failed and had no ranks, over which the launcher ended with 0: mpirun's own
- * status is all there is. */
+/* An mpirun that failed and had no ranks: because it lost a daemon; or the launcher ended with 0
+ * over it, and mpirun's own status is all there is. */
 static bool no_rank_cause(const struct job *job, struct cause *ret)
 {
     const struct launch *l = launch_without_ranks(job);
     const struct launch *judged = job_judged(job);
+    bool of_its_daemon = l && l->blame.kind != BLAME_NONE;
 
-    if (!l || !launcher_decides(job) || !launcher_ok(job) ||
+    if (!l || !launcher_decides(job) || (!of_its_daemon && !launcher_ok(job)) ||
         job->procs[job->plan->launcher].stop_asked ||
-        (judged && launch_failed_at(judged) && launch_failed_at(judged) < l->over))
+        (judged && launch_failed_at(judged) && launch_failed_at(judged) < launch_failed_at(l)))
         return false;
+    if (of_its_daemon) {
+        *ret = of_daemon(job, &l->blame);
+        return true;
+    }
     *ret = of_process(job, (uint32_t)job->plan->launcher);
     ret->blame = BLAME_NOTHING;
     ret->kind = CAUSE_EXIT;

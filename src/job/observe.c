@@ -81,16 +81,21 @@ static bool rank_is_new(const struct job *job, const struct observation *o)
     return !r || r->state == PROC_PENDING || (r->state == PROC_ENDED && o->at > r->end.at);
 }
 
-/* Only the earliest of a launch is kept. */
+/* Only the earliest of a launch is kept. A daemon may be lost before there is a rank. */
 static bool blame_is_new(const struct job *job, const struct observation *o)
 {
-    if (o->launch == 0 || o->launch > job->n_launches || o->blame == BLAME_NONE ||
+    bool of_daemon = o->blame == BLAME_DAEMON || o->blame == BLAME_AGENT;
+
+    if (o->launch == 0 || o->launch > job->n_launches + of_daemon || o->blame == BLAME_NONE ||
         o->blame > BLAME_LAST || o->replica >= job->plan->n_replicas || is_private(job) ||
         job->phase == JOB_ENDED)
         return false;
+    if (o->launch > job->n_launches)
+        return job->begun;
     const struct launch *l = &job->launches[o->launch - 1];
-    if (o->rank >= l->size || l->blame.kind == BLAME_NONE || o->at < l->blame.at)
-        return o->rank < l->size;
+    bool fits = o->rank < l->size || (l->size == 0 && of_daemon);
+    if (!fits || l->blame.kind == BLAME_NONE || o->at < l->blame.at)
+        return fits;
     /* How a daemon ended may be known later than that it did; an MPI_Abort and mpirun's time limit
      * only from logs. */
     return (o->at == l->blame.at && o->end.known && !l->blame.end.known) ||

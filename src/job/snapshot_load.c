@@ -88,8 +88,8 @@ static void load_launch(struct loader *l, const struct node *map, int64_t i)
     }
     if (i != job->n_launches || i >= LIMIT_LAUNCHES || launch.size > LIMIT_PROCESSES ||
         launch.first_failed < -1 || launch.first_failed >= (int32_t)launch.size ||
-        (blame &&
-         (launch.blame.rank >= launch.size || launch.blame.replica >= job->plan->n_replicas))) {
+        (blame && ((launch.size > 0 && launch.blame.rank >= launch.size) ||
+                   launch.blame.replica >= job->plan->n_replicas))) {
         complain(l, "launch");
         return;
     }

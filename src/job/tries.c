@@ -45,6 +45,8 @@ ns_t launch_failed_at(const struct launch *l)
 {
     ns_t at = 0;
 
+    if (l->size == 0 && l->blame.kind != BLAME_NONE)
+        return l->blame.at;
     if (l->size == 0)
         return l->code != 0 ? l->over : 0;
     for (uint32_t i = 0; i < l->size; i++) {

@@ -13,7 +13,7 @@
 bool launch_tried_again(const struct job *job, uint32_t launch);
 
 /* When something went wrong in it: the first rank that did not end with 0, the loss of a daemon, a
- * signal; of an mpirun that started no rank its own end. 0 = nothing did. */
+ * signal; of an mpirun that started no rank that loss, or its own end. 0 = nothing did. */
 ns_t launch_failed_at(const struct launch *l);
 
 /* The first mpirun that failed without starting a rank and was not tried again; NULL: none. */

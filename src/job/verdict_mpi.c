@@ -18,6 +18,15 @@ static void add_no_ranks(int code, bool unwatched, struct strbuf *out)
         strbuf_addstr(out, " without starting a rank");
 }
 
+/* The same of a launch, which may have lost a daemon. */
+static void add_without_ranks(const struct job *job, const struct launch *l, struct strbuf *out)
+{
+    if (l->blame.kind == BLAME_NONE)
+        add_no_ranks(l->code, l->unwatched, out);
+    else
+        strbuf_addf(out, "%s lost its MPI daemon", job->plan->replicas[l->blame.replica].name);
+}
+
 bool verdict_no_ranks(const struct cause *c, struct strbuf *out)
 {
     if (c->blame == BLAME_NOTHING)
@@ -31,7 +40,7 @@ static void add_try(const struct job *job, uint32_t k, struct strbuf *out)
     const struct rank *r = l->first_failed >= 0 ? &l->ranks[l->first_failed] : NULL;
 
     if (l->size == 0) {
-        add_no_ranks(l->code, l->unwatched, out);
+        add_without_ranks(job, l, out);
     } else if (!r) {
         strbuf_addstr(out, "mpirun stopped its ranks");
     } else {
@@ -141,7 +150,7 @@ bool verdict_trusted(const struct job *job, struct strbuf *out)
     if (bad > 0)
         strbuf_addf(out, "%u of %u ranks did not", bad, l->size);
     else if (none)
-        add_no_ranks(none->code, none->unwatched, out);
+        add_without_ranks(job, none, out);
     else
         strbuf_addf(out, "%s was running", launcher->end.left);
     return true;

@@ -345,6 +345,8 @@ static bool rank_fits(const struct job *job, const struct event *ev)
         return false;
     if (ev->type == EVENT_RANK_STARTED)
         return ev->launch <= job->n_launches + 1;
+    if (ev->type == EVENT_BLAMED && (ev->blame == BLAME_DAEMON || ev->blame == BLAME_AGENT))
+        return ev->launch <= job->n_launches + 1; /* perhaps before any rank */
     return ev->launch <= job->n_launches && ev->rank < job->launches[ev->launch - 1].size;
 }
 

@@ -17,10 +17,12 @@
 #include "shim/server.h"
 
 struct command {
-    struct child child;    /* first */
-    struct client *client; /* NULL: the agent is gone */
-    bool is_proxy;         /* Hydra's, on its replica */
-    bool is_observed;      /* a rank of it has a wrapper */
+    struct child child;               /* first */
+    struct client *client;            /* NULL: the agent is gone */
+    bool is_proxy;                    /* Hydra's, on its replica */
+    bool is_observed;                 /* a rank of it has a wrapper */
+    bool is_daemon;                   /* of an mpirun: a proxy, or orted */
+    char origin[LIMIT_LAUNCH_ID + 1]; /* of that mpirun; "" = not known */
 };
 
 static void answer(struct client *c, enum wire_type type)
@@ -48,6 +50,8 @@ static void command_ended(struct shim *s, struct child *child, int status, int64
     (void)max_rss;
     s->unobserved |= cmd->is_proxy && !cmd->is_observed;
     if (cmd->client) {
+        if (cmd->is_daemon && !cmd->is_observed)
+            ranks_daemon_failed(s, &cmd->child, cmd->client->pid, cmd->origin, status);
         cmd->client->command = NULL;
         answer_exited(cmd->client, status);
     }
@@ -172,6 +176,14 @@ static const char **command_env(const struct replica *r, bool forward, const cha
     return v;
 }
 
+static bool has_program(const char *text, const char *name)
+{
+    for (const char *p = strstr(text, name); p; p = strstr(p + 1, name))
+        if (p > text && (p[-1] == '/' || p[-1] == ' ') && p[strlen(name)] == ' ')
+            return true;
+    return false;
+}
+
 /* To the caller of an agent, unless it does not read: the supervisor waits for nobody. */
 static void complain(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void complain(int fd, const char *fmt, ...)
@@ -207,6 +219,8 @@ static int start(struct shim *s, struct client *c, struct replica *r, const char
     cmd->child = (struct child){.pid = pid, .replica = r, .ended = command_ended};
     cmd->client = c;
     cmd->is_proxy = strstr(text, "hydra_pmi_proxy") || strstr(text, "hydra_bstrap_proxy");
+    cmd->is_daemon = cmd->is_proxy || has_program(text, "orted") || has_program(text, "prted");
+    (void)snprintf(cmd->origin, sizeof(cmd->origin), "%s", launch);
     c->command = cmd;
     child_add(s, &cmd->child);
     return 0;

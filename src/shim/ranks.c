@@ -293,6 +293,29 @@ static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
         l->mpirun_fd = TAKE_FD(fd);
 }
 
+/* mpirun starts no rank before all its daemons have answered, and gives up if one is lost: there
+ * may be no launch yet. Only a signal tells one that was killed from one that mpirun let go. */
+void ranks_daemon_failed(struct shim *s, const struct child *daemon, pid_t agent,
+                         const char *origin, int status)
+{
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+    const struct daemon lost = {.pid = daemon->pid};
+    struct launch *l = s->newest_launch;
+
+    if (s->stopping || sig <= 0 || sig >= NSIG || !*origin)
+        return;
+    while (l && (l->over || strcmp(l->name.origin, origin) != 0))
+        l = l->older;
+    if (!l && s->newest_launch && s->newest_launch->name.number >= LIMIT_LAUNCHES)
+        return;
+    if (!l) {
+        l = launch_new(s, "", origin, 0);
+        watch_mpirun(s, l, agent);
+    }
+    daemon_lost(s, &l->loss, &lost, daemon->replica, &l->name, clock_run());
+    daemon_ended(s, &l->loss, &l->name, daemon->pid, status);
+}
+
 /* Of a launch whose mpirun is in another pod: its supervisor sees the end (elsewhere.c). */
 static bool is_elsewhere(const struct shim *s, const struct launch *l)
 {

@@ -55,6 +55,9 @@ void rank_lost(struct shim *s, struct client *c);
 
 /* Any child of ours has ended; it may be the daemon of ranks. Before its struct child is freed. */
 void ranks_daemon_ended(struct shim *s, pid_t pid, int status);
+/* The daemon of an mpirun has ended, and no rank of its was ever seen; agent: who asked for it. */
+void ranks_daemon_failed(struct shim *s, const struct child *daemon, pid_t agent,
+                         const char *origin, int status);
 /* Reports an mpirun that was killed while its ranks are running. */
 void ranks_check_mpiruns(struct shim *s);
 /* The agent whose command it is; 0 if it is none's. */

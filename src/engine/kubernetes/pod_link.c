@@ -332,7 +332,7 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
         return TOOK_WRONG;
     o.attempt = p->attempt;
     if (launch.origin)
-        o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED);
+        o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED || o.kind == OBS_BLAMED);
     if (o.kind == OBS_BLAMED)
         o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))

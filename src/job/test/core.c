@@ -364,6 +364,31 @@ static void test_script_goes_on(void)
     job_free(job);
 }
 
+/* The daemon is lost before any rank has started: mpirun gives up with a status of its own. */
+static void test_blame_without_ranks(void)
+{
+    for (int code = 0; code < 2; code++) {
+        struct job *job = begin(&mpi_plan);
+
+        (void)decide(job, 1 * SEC);
+        (void)started(job, 1, 1 * SEC);
+        (void)started(job, 2, 1 * SEC);
+        (void)decide(job, 1 * SEC);
+        (void)started(job, 0, 1 * SEC);
+        blamed(job, BLAME_SIGNAL, 0, SIGTERM, 2 * SEC);
+        is_int((int)job->n_launches, 0, "a signal belongs to an mpirun that is known");
+        blamed(job, BLAME_DAEMON, 0, SIGKILL, 2 * SEC);
+        is_int((int)job->n_launches, 1, "a lost daemon makes one known");
+        (void)exited(job, 0, code, 0, 3 * SEC);
+        (void)decide(job, 3 * SEC);
+        is_int(job->exit_code, 128 + SIGKILL, "that is the cause, the launcher ended with %d",
+               code);
+        is_int(job->cause.replica, 2, "and its replica");
+        sentence_has(job, "worker-1 lost its MPI daemon (killed by SIGKILL)");
+        job_free(job);
+    }
+}
+
 static void test_blame(void)
 {
     struct job *job = mpi_stopped(0);
@@ -785,6 +810,7 @@ int main(void)
     test_left_behind();
     test_script_goes_on();
     test_blame();
+    test_blame_without_ranks();
     test_last_try_counts();
     test_tries();
     test_returned();
