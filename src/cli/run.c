@@ -163,12 +163,14 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
 /* What the verdict and the report are made of, beside the job. */
 struct findings {
     struct evidence evidence;
+    struct strbuf missing; /* of the run's records */
     struct strvec outputs;
 };
 
 static void findings_release(struct findings *f)
 {
     evidence_release(&f->evidence);
+    strbuf_release(&f->missing);
     strvec_release(&f->outputs);
 }
 
@@ -183,7 +185,8 @@ static bool never_began(const struct job *job)
 
 static void findings_gather(const struct run *run, const struct job *job, struct findings *f)
 {
-    *f = (struct findings){.outputs = STRVEC_INIT};
+    *f = (struct findings){.outputs = STRVEC_INIT, .missing = STRBUF_INIT};
+    rundir_missing(&run->rd, &f->missing);
     evidence_gather(&f->evidence, run->rd.logs_fd, job);
     outputs_find(run->rd.fd, run->rd.path, &f->outputs);
 }
@@ -203,7 +206,8 @@ static void report_text(const struct run *run, const struct job *job, const stru
     struct report_context ctx = {.engine = run->engine->name,
                                  .gaps = run->gaps.v,
                                  .n_gaps = run->gaps.n,
-                                 .outputs = (const char *const *)f->outputs.v};
+                                 .outputs = (const char *const *)f->outputs.v,
+                                 .missing = f->missing.buf};
 
     evidence_report(&f->evidence, &ctx);
     report_write(job, &ctx, &j);
@@ -237,6 +241,7 @@ static int tell(struct run *run, const struct job *job)
                                         .tail = &f.evidence.tail,
                                         .other = f.evidence.other.buf,
                                         .gaps = &run->gaps,
+                                        .missing = f.missing.buf,
                                         .seen = output_on_screen(rd->logs_fd)};
     if (never_began(job))
         tell_not_started(job);

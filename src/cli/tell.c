@@ -110,7 +110,8 @@ static void tell_tail(const struct job *job, const struct verdict_context *ctx)
     if (ctx->tail->n == 0 && gap)
         (void)fprintf(stderr, "  its output is missing from %s: %s\n", ctx->log,
                       strerror(gap->error));
-    else if (ctx->log && *ctx->log && ctx->tail->n == 0 && job->cause.kind != CAUSE_EXEC)
+    else if (ctx->log && *ctx->log && ctx->tail->n == 0 && job->cause.kind != CAUSE_EXEC &&
+             !*ctx->missing)
         (void)fprintf(stderr, "  no output\n");
     if (ctx->seen || ctx->tail->n == 0)
         return;
@@ -247,7 +248,9 @@ void tell_verdict(const struct job *job, const struct verdict_context *ctx)
         (void)fprintf(stderr, "  %s\n", missing.buf);
     (void)fprintf(stderr, "  exit code %d; took %s", job->exit_code,
                   duration_text((job->ended - job->created) / NS_PER_MS, took));
-    tell_path("; logs: ", ctx->run_dir, "/logs\n");
+    if (*ctx->missing)
+        (void)fprintf(stderr, "; %s", ctx->missing);
+    tell_path(*ctx->missing ? ": " : "; logs: ", ctx->run_dir, *ctx->missing ? "\n" : "/logs\n");
 }
 
 void tell_outputs(const struct strvec *outputs)

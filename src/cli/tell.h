@@ -32,7 +32,8 @@ struct verdict_context {
     const struct strvec *tail;
     const char *other; /* what another process says, or "" */
     const struct log_gaps *gaps;
-    bool seen; /* the lines of the log are on the screen already, and are not repeated */
+    const char *missing; /* which of the run's records were removed while it ran, or "" */
+    bool seen;           /* the lines of the log are on the screen already, and are not repeated */
 };
 
 /* The verdict: outcome, first failure with the last lines of its log, who was stopped because of

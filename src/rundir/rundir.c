@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "journal/journal.h"
 #include "rundir/azureml_dir.h"
 #include "rundir/places.h"
 
@@ -223,6 +224,27 @@ static void each_sibling(const char *path, void (*clean)(int fd, const char *nam
         free(list[i]);
     }
     free(list);
+}
+
+/* Is what is open still there under its name? */
+static bool is_there(int dir_fd, const char *name, int fd)
+{
+    struct stat opened, named;
+
+    return fstat(fd, &opened) == 0 && fstatat(dir_fd, name, &named, 0) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+void rundir_missing(const struct rundir *rd, struct strbuf *out)
+{
+    const char *what = !is_there(AT_FDCWD, rd->path, rd->fd)    ? "run directory was"
+                       : !is_there(rd->fd, "logs", rd->logs_fd) ? "logs were"
+                       : faccessat(rd->fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0
+                           ? "journal was"
+                           : NULL;
+
+    if (what)
+        strbuf_addf(out, "its %s removed while it ran", what);
 }
 
 void rundir_finish(struct rundir *rd, const struct retention *retention)

@@ -16,6 +16,7 @@
 #define RUNDIR_RUNDIR_H
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "base/strvec.h"
 #include "plan/plan.h"
 #include "rundir/retention.h"
@@ -47,6 +48,10 @@ int rundir_make(struct rundir *rd, struct err *e);
 
 /* Writes what processes expect to find: bin/, hostfile, peers.json. */
 int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e);
+
+/* "its run directory was removed while it ran", of what the job has removed of its own records: the
+ * directory, logs/, the journal. Or nothing. */
+void rundir_missing(const struct rundir *rd, struct strbuf *out);
 
 /* The run has ended: removes the scratch directory, those of dead runs, and what retention says. */
 void rundir_finish(struct rundir *rd, const struct retention *retention);

@@ -95,4 +95,22 @@ run_job -n 1 -- sh -c 'rm -rf "$MUSTER_RUN_DIR/logs"; echo x; exit 4'
 unlike "$(cat "$err")" 'wrote nothing' "a directory of logs that was removed: not that it wrote nothing"
 "$MUSTER" show >show.out 2>&1
 unlike "$(cat show.out)" 'wrote nothing' "a directory of logs that was removed: nor later"
+
+# What a job has removed of its own records is told, and a report elsewhere is written.
+removes() # WHAT WORDS
+{
+    # shellcheck disable=SC2016 # the job's
+    run_job -n 2 -- sh -c 'test $RANK = 0 || exec sleep 60; rm -rf "$MUSTER_RUN_DIR$0"; exit 4' "$1"
+    is "$rc" 4 "its $2 removed: exit status"
+    like "$(report verdict)" "rank 0 on worker-0 exited with status 4 .*; its $2 removed while it ran\$" "its $2 removed: the report"
+    like "$(cat "$err")" "; its $2 removed while it ran: /" "its $2 removed: the verdict"
+    unlike "$(cat "$err")" 'no output|; logs: ' "its $2 removed: nothing else is claimed"
+}
+removes /logs 'logs were'
+removes /journal.jsonl 'journal was'
+removes '' 'run directory was'
+# shellcheck disable=SC2016 # the job's
+run_job -n 1 -- sh -c 'rm -rf "$MUSTER_RUN_DIR"'
+is "$rc:$(report outcome)" 0:succeeded "a success that removes its run directory is one"
+like "$(report verdict)" '; its run directory was removed while it ran$' "and says so"
 done_testing
