@@ -7,10 +7,11 @@ import signal
 import stat
 import sys
 import threading
+import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "t" / "lib"))
-from shim import ALL, PROCESS, SPAWN_EXPAND, Gone, Pod, exec_data, exec_result, exit_code  # noqa: E402
+from shim import ALL, ATTACH, PROCESS, SPAWN_EXPAND, VERSION, Gone, Pod, exec_data, exec_result, exit_code, u32  # noqa: E402
 
 SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim-pod")
 count = 0
@@ -116,11 +117,13 @@ def test_lost_connection():
         pod.disconnect()
         with open(pod.dir + "/go", "w") as go:
             go.write("\n")
+        while "worker-0" not in pathlib.Path(pod.run_dir, "exits").read_text():
+            time.sleep(0.01)
         pod.attach([("worker-0.log", 4)])
-        same(exit_code(pod.find("exited", process=0)["status"]), 3, "what ended without a connection is told to the next")
-        while not pod.output("worker-0.log"):
-            pod.next()
-        same(pod.output("worker-0.log"), "two\n", "the log goes on where the last one was cut")
+        same(exit_code(pod.until("exited", process=0)["status"]), 3, "what ended without a connection is told to the next")
+        same(pod.output("worker-0.log"), "two\n", "after the rest of its log, from where the last one was cut")
+        pod.until("told")
+        same([f["kind"] for f in pod.seen if f["kind"] not in ("output", "note")], ["ready", "started", "exited", "told"], "and it is said that this is all")
         pod.disconnect()
         with open(pod.run_dir + "/logs/worker-0.log", "a") as log:
             log.write("three\n")
@@ -135,10 +138,28 @@ def test_lost_connection():
 def test_flood():
     with Pod(SHIM) as pod:
         pod.begin()
-        same(run(pod, 0, "i=0; while [ $i -lt 300 ]; do printf '%0999d\\n' $i; i=$((i+1)); done"), 0, "a long log")
-        while len(pod.output("worker-0.log")) < 300000:
-            pod.next()
-        same(pod.output("worker-0.log"), "".join("%0999d\n" % i for i in range(300)), "all of it comes, in order")
+        pod.spawn(1, 0, ["yes"], log="yes.log")
+        pod.until("started", process=1)
+        same(run(pod, 0, "i=0; while [ $i -lt 300 ]; do printf '%0999d\\n' $i; i=$((i+1)); done; head -c 5000000 /dev/zero | tr '\\0' x"), 0,
+             "the end of a process with a long log, beside one that never stops writing")
+        log = pod.output("worker-0.log")
+        same((len(log), log[:300000]), (5300000, "".join("%0999d\n" % i for i in range(300))), "comes after all of the log, in order")
+        pod.disconnect()
+        pod.attach()
+        pod.until("exited", process=0, timeout=60)
+        same(pod.output("worker-0.log") == log, True, "so it does on the next connection")
+
+
+def test_not_set_up():
+    with Pod(SHIM) as pod:
+        pod.connect()
+        pod.send(ATTACH, u32(VERSION))
+        same(pod.until("ready")["attempt"], 0, "one that nobody has set up says so")
+        pod.set_up(time.time_ns(), True, "")
+        same(pod.until("ready")["attempt"], 1, "and is set up then")
+        pod.follow([])
+        pod.until("told")
+        same(run(pod, 0, "exit 6"), 6, "as ever")
 
 
 def test_deleted():
@@ -269,6 +290,6 @@ def test_launches():
         same([worker.find("rank-exited", launch=i)["status"] >> 8 for i in (1, 2)], [3, 4], "with the ends of their ranks")
 
 
-for test in (test_size, test_exec, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_deleted, test_wrong_frames):
+for test in (test_size, test_exec, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_not_set_up, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

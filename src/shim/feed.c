@@ -12,8 +12,9 @@
 #include "shim/pod.h"
 
 struct feed_log {
-    char *name;   /* "": RUN_DIR/marks */
-    int64_t sent; /* bytes */
+    char *name;    /* "": RUN_DIR/marks */
+    int64_t sent;  /* bytes */
+    int64_t until; /* so many before the reports that wait */
 };
 
 static struct feed_log *get(struct feed *f, const char *name)
@@ -34,8 +35,59 @@ void feed_add(struct shim *s, const char *name)
 
 void feed_stop(struct shim *s)
 {
-    if (s->pod)
-        s->pod->feed.on = false;
+    if (!s->pod)
+        return;
+    s->pod->feed.on = false;
+    strbuf_truncate(&s->pod->feed.held, 0);
+}
+
+static const char *file_of(const struct feed_log *log)
+{
+    return *log->name ? log->name : "../marks";
+}
+
+/* Reports wait for what logs hold now, and no more: a process that goes on writing does not keep
+ * back the end of another one. */
+static void wait_for_logs(struct shim *s)
+{
+    struct feed *f = &s->pod->feed;
+    struct stat st;
+
+    for (size_t i = 0; i < f->n; i++)
+        f->v[i].until =
+            fstatat(s->logs_fd, file_of(&f->v[i]), &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_size;
+}
+
+void feed_tell_all(struct shim *s)
+{
+    struct strbuf *held = &s->pod->feed.held;
+
+    strbuf_truncate(held, 0); /* what came since the connection is in the history */
+    history_put(&s->history, held);
+    wire_frame_end(held, wire_frame_begin(held, WIRE_TOLD));
+}
+
+static bool is_complete(const struct feed *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->v[i].sent < f->v[i].until)
+            return false;
+    return true;
+}
+
+void feed_hold(struct shim *s, size_t frame, bool is_end)
+{
+    struct strbuf *out = &s->link.out;
+    struct feed *f = s->pod ? &s->pod->feed : NULL;
+
+    if (!f || s->link.fd < 0)
+        return;
+    if (is_end && f->on)
+        wait_for_logs(s);
+    if (f->on && f->held.len == 0 && (!is_end || is_complete(f)))
+        return;
+    strbuf_add(&f->held, out->buf + frame, out->len - frame);
+    strbuf_truncate(out, frame);
 }
 
 int feed_follow(struct shim *s, struct wire_reader *r)
@@ -58,6 +110,7 @@ int feed_follow(struct shim *s, struct wire_reader *r)
         get(f, name)->sent = offset;
     }
     f->on = true;
+    wait_for_logs(s);
     return wire_done(r) ? 0 : -EPROTO;
 }
 
@@ -73,23 +126,30 @@ static void put_output(struct shim *s, struct feed_log *log, const char *data, s
     log->sent += (int64_t)n;
 }
 
+/* What cannot be read any more is not waited for. */
+static bool ends_here(struct feed_log *log)
+{
+    log->until = 0;
+    return false;
+}
+
 /* True if there may be more, for which there is no room now. */
 static bool send_log(struct shim *s, struct feed_log *log)
 {
     static char chunk[32 * 1024];
-    const char *name = *log->name ? log->name : "../marks";
+    const char *name = file_of(log);
     struct stat st;
     ssize_t n;
 
     if (fstatat(s->logs_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_size <= log->sent)
-        return false;
+        return ends_here(log);
     auto_close int fd = openat(s->logs_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return false;
+        return ends_here(log);
     while (!link_is_full(&s->link)) {
         n = pread(fd, chunk, sizeof(chunk), log->sent);
         if (n <= 0)
-            return false;
+            return ends_here(log);
         put_output(s, log, chunk, (size_t)n);
     }
     return true;
@@ -97,12 +157,17 @@ static bool send_log(struct shim *s, struct feed_log *log)
 
 bool feed_logs(struct shim *s)
 {
+    struct feed *f = s->pod ? &s->pod->feed : NULL;
     bool more = false;
 
-    if (!s->pod || !s->pod->feed.on || s->link.fd < 0 || !s->is_set_up)
+    if (!f || !f->on || s->link.fd < 0 || !s->is_set_up)
         return false;
-    for (size_t i = 0; i < s->pod->feed.n; i++)
-        more |= send_log(s, &s->pod->feed.v[i]);
+    for (size_t i = 0; i < f->n; i++)
+        more |= send_log(s, &f->v[i]);
+    if (f->held.len > 0 && is_complete(f)) {
+        strbuf_add(&s->link.out, f->held.buf, f->held.len);
+        strbuf_truncate(&f->held, 0);
+    }
     return more;
 }
 

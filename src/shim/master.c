@@ -95,6 +95,9 @@ int master_attach(struct shim *s, struct wire_reader *r)
     }
     s->greeted = true;
     ready_frame(s);
-    history_put(&s->history, &s->link.out);
+    if (s->pod)
+        feed_tell_all(s);
+    else
+        history_put(&s->history, &s->link.out);
     return 0;
 }

@@ -207,7 +207,7 @@ failed:
 int pod_main(int argc, char **argv)
 {
     static struct shim s = {.level = LEVEL_NONE, .link.fd = -1};
-    static struct pod pod = {.file_fd = -1};
+    static struct pod pod = {.file_fd = -1, .feed.held = STRBUF_INIT};
     static char home[PATH_MAX];
 
     if (argc != 2 || argv[1][0] != '/') {

@@ -275,7 +275,7 @@ int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
 
     if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])
         return -EPROTO;
-    if (!s->is_set_up && type != WIRE_SETUP && type != WIRE_END)
+    if (!s->is_set_up && type != WIRE_SETUP && type != WIRE_END && !(s->pod && type == WIRE_ATTACH))
         return -EPROTO;
     if (s->is_set_up && !s->greeted && type != WIRE_ATTACH)
         return -EPROTO;

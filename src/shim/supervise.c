@@ -105,10 +105,14 @@ size_t report_begin(struct shim *s, enum wire_type type)
 void report_end(struct shim *s, size_t frame)
 {
     const struct strbuf *out = &s->link.out;
+    enum wire_type type = 0;
+    struct wire_reader body;
 
     wire_frame_end(&s->link.out, frame);
     if (s->waits_for_master)
         history_add(&s->history, out->buf + frame, out->len - frame);
+    (void)wire_frame_next(out->buf + frame, out->len - frame, &type, &body);
+    feed_hold(s, frame, type == WIRE_EXITED || type == WIRE_RANK_EXITED);
 }
 
 void shim_note(struct shim *s, const char *fmt, ...)

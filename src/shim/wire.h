@@ -21,7 +21,7 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 9
+#define WIRE_VERSION 10
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
  * `network` as the first process of a pid namespace with a mount (and network) namespace of its
  * own; as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN,
@@ -66,7 +66,9 @@ enum wire_type {
                        processes have ended */
     WIRE_ATTACH, /* u32 version: the first and only frame of whoever connects to
                        WIRE_MASTER_SOCKET. Answered by READY and all reports that are still true, in
-                       their order, or by REFUSED; the connection is then the shim's stream. */
+                       their order, or by REFUSED; the connection is then the shim's stream. In a
+                       pod the reports follow what logs hold (FOLLOW), and TOLD follows them; READY
+                       of one that is not set up has attempt 0. */
     WIRE_FILE,   /* in a pod: u32 mode (S_IFLNK: a symbolic link, S_IFDIR: a directory), str path
                        below the run directory, bytes: its content, or where the link points to. An
                        existing file is replaced; directories on the way are made, links on the way
@@ -118,6 +120,7 @@ enum wire_type {
                           Sent before the EXITED or RANK_EXITED of whoever wrote it. */
     WIRE_FILES,  /* i32 0 or -errno, str path: the first file since the last FILES_END that could
                           not be written */
+    WIRE_TOLD,   /* in a pod: no body. All that was true at ATTACH is told. */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
     WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1), str origin of the

@@ -15,12 +15,12 @@ import time
 
 SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW, MORE, FILES_END = range(1, 12)
 READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED, HEARD, UNLOGGED = range(64, 76)
-LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES = 76, 77, 78, 79
+LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES, TOLD = 76, 77, 78, 79, 80
 AGENT_RUN, AGENT_NO_HOST, AGENT_EXITED, PEER_DATA = 128, 130, 131, 144
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT, SPAWN_EXPAND = 1, 2, 4, 64
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
-VERSION = 9
+VERSION = 10
 
 # u: u32, i: i32, q: i64, s: string, v: list of strings, b: bytes
 BODIES = {
@@ -40,6 +40,7 @@ BODIES = {
     LAUNCH_BLAMED: ("launch-blamed", "launch:u origin:s id:s why:u replica:u known:u status:u at:q"),
     OUTPUT: ("output", "log:s offset:q data:b"),
     FILES: ("files", "error:i what:s"),
+    TOLD: ("told", ""),
     LAUNCH_OVER: ("launch-over", "launch:u origin:s id:s at:q known:u status:u began:q program:q unseen:u"),
     UNLOGGED: ("unlogged", "log:s error:i err:u missing:q data:b"),
 }

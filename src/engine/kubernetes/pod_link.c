@@ -368,6 +368,7 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
         return take_unlogged(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_FILES:
         return pod_code_answer(p, r) ? TOOK_ALL : TOOK_WRONG;
+    case WIRE_TOLD:
     case WIRE_HEARD:
     case WIRE_BYE:
         return TOOK_ALL;
