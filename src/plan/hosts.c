@@ -104,6 +104,10 @@ const char *host_service(struct arena *a, const struct job_spec *spec, const str
 {
     service_fn *service = services[spec->platform.services];
 
+    /* The platform's Services are not there: in a pod that cannot write /etc/hosts only the run's
+     * own resolves, in the namespace of the run. */
+    if (site->service && site->namespace_)
+        return arena_printf(a, "%s.%s.%s.svc", host, site->service, site->namespace_);
     if (service)
         return service(a, spec, host);
     return site->service ? service_in(a, spec, host, site->service) : NULL;
@@ -144,6 +148,9 @@ const char *plan_host_names(struct arena *a, const struct plan *plan, const stru
         strbuf_addf(&sb, " %s", rp->name);
     if (service)
         add_services(&sb, service, strlen(rp->host));
+    if (plan->facts->site.service && services[plan->spec->platform.services])
+        add_services(&sb, services[plan->spec->platform.services](a, plan->spec, rp->host),
+                     strlen(rp->host));
     if (has_old_service(plan->spec, rp->role)) {
         const char *old = arena_printf(a, "%s-%s", plan->spec->name, rp->role->name);
 
