@@ -8,8 +8,9 @@ page it is a line ".Dl $ …" below EXAMPLES. A remark before a block or line ch
     <!-- exits 7 -->            .\" exits 7
     <!-- needs mpirun -->       .\" needs mpirun
     <!-- not run: reason -->    .\" not run: reason
+    <!-- as administrator -->   .\" as administrator: with $ADMIN_KUBECONFIG as its KUBECONFIG
 
-Prints for each "ok", "not ok" or "skip", where it is, the command, and what was wrong, with tabs between them.
+A command that ends in " &" is left running. Prints for each "ok", "not ok" or "skip", where it is, the command, and what was wrong, with tabs between them.
 """
 import os
 import re
@@ -17,26 +18,30 @@ import shutil
 import subprocess
 import sys
 
-REMARK = re.compile(r'(?:exits (?P<code>\d+)|needs (?P<program>\S+)|not run: (?P<reason>.*?))(?: -->)?$')
-MASKS = ((re.compile(r'\d+(\.\d+)? (ms|s|min)\b'), 'T'), (re.compile(r'(?<!\S)/\S+'), 'P'), (re.compile(r'\d+'), 'N'))
+REMARK = re.compile(r'(?:exits (?P<code>\d+)|needs (?P<program>\S+)|not run: (?P<reason>.*?)|as (?P<who>administrator))(?: -->)?$')
+MASKS = ((re.compile(r'\d{8}-\d{6}-\w{4}'), 'ID'), (re.compile(r'\d+(\.\d+)? (ms|s|min)\b'), 'T'),
+          (re.compile(r'(?<!\S)/\S+'), 'P'), (re.compile(r'\d+'), 'N'))
 
 
 class Example:
     def __init__(self, where, command, remark, shown=None):
         self.where, self.command, self.shown = where, command, shown or []
         self.code, self.reason = int(remark.get('code') or 0), remark.get('reason')
+        self.env = dict(os.environ)
+        if remark.get('who'):
+            self.env['KUBECONFIG'] = os.environ['ADMIN_KUBECONFIG']
         if remark.get('program') and not shutil.which(remark['program']):
             self.reason = f'there is no {remark["program"]} here'
 
 
 def of_readme(path):
-    found, remark, block = [], {}, None
+    found, remark, block, name = [], {}, None, os.path.basename(path)
     for number, line in enumerate(open(path), 1):
         line = line.rstrip('\n')
         if line.startswith('```'):
             block, remark = ([] if block is None else None), (remark if block is None else {})
         elif block is not None and re.match(r'\$ |make |\./', line):
-            block.append(Example(f'README.md:{number}', re.sub(r'^\$ | +# .*', '', line), remark))
+            block.append(Example(f'{name}:{number}', re.sub(r'^\$ | +# .*', '', line), remark))
             found.append(block[-1])
         elif block is not None:
             if block and line != '…':
@@ -47,7 +52,7 @@ def of_readme(path):
             # Commands within a sentence, but for those with a word for something else in them.
             for words in re.findall(r'`(muster [^`]*)`', line):
                 if not re.search(r'\b[A-Z]{2,}\b|…', words) and len(words.split()) > 2:
-                    found.append(Example(f'README.md:{number}', words, {}))
+                    found.append(Example(f'{name}:{number}', words, {}))
             remark = {}
     return found
 
@@ -73,8 +78,8 @@ def masked(line):
 
 
 def fault(example, directory):
-    run = subprocess.run(['/bin/sh', '-c', example.command], cwd=directory, stdin=subprocess.DEVNULL, timeout=60,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+    run = subprocess.run(['/bin/sh', '-c', example.command], cwd=directory, env=example.env, stdin=subprocess.DEVNULL,
+                         timeout=int(os.environ.get('LIMIT', 60)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
     if run.returncode != example.code:
         return f'exits {run.returncode}, not {example.code}: {run.stdout[-600:]}'
     told = {masked(line) for line in run.stdout.splitlines()}

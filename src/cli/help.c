@@ -14,7 +14,8 @@ void help_overview(FILE *out)
 {
     fputs("usage: muster VERB [OPTION…] …\n"
           "\n"
-          "Muster runs distributed training job files on this machine.\n"
+          "Muster runs distributed training job files on this machine, or as pods of a "
+          "Kubernetes\ncluster (muster-kubernetes(7)).\n"
           "\n",
           out);
     for (size_t i = 0; verbs[i]; i++)
