@@ -2,6 +2,7 @@
 #include "job/early.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,17 +147,17 @@ static struct early find_leaving(const struct job *job)
     return found.found ? found : (struct early){0};
 }
 
-/* "rank 3", "rank3", "peer 3" */
+/* "rank 3", "rank3", "peer 3"; -1: of any rank */
 static bool names_rank(const char *line, int32_t rank)
 {
     static const char *const words[] = {"rank ", "rank", "peer "};
 
-    for (size_t i = 0; rank >= 0 && i < ARRAY_SIZE(words); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         for (const char *p = strcasestr(line, words[i]); p; p = strcasestr(p + 1, words[i])) {
             char *end;
             const char *number = p + strlen(words[i]);
 
-            if (isdigit((unsigned char)*number) && strtol(number, &end, 10) == rank)
+            if (isdigit((unsigned char)*number) && (rank < 0 || strtol(number, &end, 10) == rank))
                 return true;
         }
     return false;
@@ -172,13 +173,12 @@ static bool has_word(const char *line, const char *word)
     return false;
 }
 
-/* Is the lost peer a rank of this job? A reset connection may be one to a database. Without an
- * address or words that only ranks have for each other, nobody can tell. */
+/* Is the lost peer certainly a rank of this job? */
 static bool is_of_job(const struct job *job, const struct early *early, const char *line)
 {
     struct member first = member_at(job, early->first);
 
-    if (hint_is_of_framework(line) || names_rank(line, first.rank))
+    if (hint_is_of_framework(line) || (first.rank >= 0 && names_rank(line, first.rank)))
         return true;
     for (uint32_t i = 0; i < job->plan->n_replicas; i++) {
         const struct replica *r = &job->plan->replicas[i];
@@ -189,6 +189,35 @@ static bool is_of_job(const struct job *job, const struct early *early, const ch
             return true;
     }
     return false;
+}
+
+/* "10.1.2.3", not as a part of a longer number or version. */
+static bool has_address(const char *line)
+{
+    for (const char *p = line; *p; p += strcspn(p, " \t")) {
+        unsigned a, b, c, d;
+
+        p += strspn(p, " \t([{<'\"=/@");
+        if (sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4 && a < 256 && b < 256 && c < 256 &&
+            d < 256)
+            return true;
+    }
+    return false;
+}
+
+/* "redis.exceptions.ConnectionError: …": an exception of a library, not one of Python's own. */
+static bool is_of_library(const char *line)
+{
+    size_t n = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+
+    return n > 0 && line[n] == ':' && memchr(line, '.', n);
+}
+
+/* Is it about somebody else, a database or another rank? A plain "Connection reset by peer" may be about
+ * either: who left is told first then, because that was first. */
+static bool is_of_other(const char *line)
+{
+    return has_address(line) || is_of_library(line) || names_rank(line, -1);
 }
 
 struct early early_find(const struct job *job, const char *const *tail, const char *other)
@@ -216,7 +245,7 @@ struct early early_find(const struct job *job, const char *const *tail, const ch
         found.says = hint_lost_peer(tail);
     if (found.found && !explained && !found.says && c->end.signal == SIGPIPE)
         found.says = "";
-    found.explains = found.says && is_of_job(job, &found, found.says);
+    found.explains = found.says && (is_of_job(job, &found, found.says) || !is_of_other(found.says));
     return found.leaving && !found.says ? (struct early){0} : found;
 }
 

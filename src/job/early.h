@@ -14,7 +14,7 @@ struct early {
     bool found; /* somebody of the cause's world ended with 0 before it */
     const char
         *says; /* the cause's line about a lost peer, in the tail; NULL: it says no such thing */
-    bool explains;  /* the line is about a rank of this job: the cause is a consequence */
+    bool explains;  /* the line is not about somebody outside the job: a consequence, then */
     uint32_t first; /* the first of them: a rank of the cause's mpirun, else a process */
     uint32_t n;     /* how many did */
     bool leaving;   /* it ended just after, when the others were being stopped */

@@ -8,6 +8,8 @@ static const char *const closed[] = {"Traceback (most recent call last):",
                                      "[rank0]: RuntimeError: Connection closed by peer. Look there",
                                      NULL};
 static const char *const reset[] = {"ConnectionResetError: [Errno 104] reset by peer", NULL};
+static const char *const library[] = {
+    "redis.exceptions.ConnectionError: (104, 'Connection reset by peer')", NULL};
 static const char *const database[] = {
     "psycopg2.OperationalError: 127.1.0.51:5432, own host w-host-0: connection reset by peer",
     NULL};
@@ -44,9 +46,13 @@ static const struct {
     {"w-3=0@3 w-0=1@5 down@6", closed, "rank 3 on w-3 says: ValueError: x",
      "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
      "RuntimeError: Connection closed by peer", ""},
-    {"w-3=0@3 w-0=s13@5 down@6", NULL, "", "", "",
-     "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
-    {"w-3=0@3 w-0=1@5 down@6", reset, "", "", "ConnectionResetError: [Errno 104] reset by peer",
+    {"w-3=0@3 w-0=s13@5 down@6", NULL, "",
+     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running", "", ""},
+    {"w-3=0@3 w-0=1@5 down@6", reset, "",
+     "rank 3 on w-3 ended with status 0 after 2.0 s while ranks 0 to 2 were still running",
+     "ConnectionResetError: [Errno 104] reset by peer", ""},
+    {"w-3=0@3 w-0=1@5 down@6", library, "", "",
+     "redis.exceptions.ConnectionError: (104, 'Connection reset by peer')",
      "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
     {"w-3=0@3 w-0=1@5 down@6", database, "", "",
      "psycopg2.OperationalError: 127.1.0.51:5432, own host w-host-0: connection reset by peer",
@@ -62,7 +68,11 @@ static const struct {
      "lost the connection to peer 3", ""},
     {"w-3=0@3 w-0=1@5 down@6", other_rank, "", "", "lost the connection to peer 31",
      "rank 3 on w-3 had already ended with status 0 after 2.0 s"},
-    {"w-0=1@5 w-3=0@5 down@6", reset, "", "", "ConnectionResetError: [Errno 104] reset by peer",
+    {"w-0=1@5 w-3=0@5 down@6", reset, "",
+     "rank 3 on w-3 was ending with status 0 while ranks 0 to 2 were still running",
+     "ConnectionResetError: [Errno 104] reset by peer", ""},
+    {"w-0=1@5 w-3=0@5 down@6", library, "", "",
+     "redis.exceptions.ConnectionError: (104, 'Connection reset by peer')",
      "rank 3 on w-3 was ending with status 0 at that time"},
     {"w-0=1@5 down@6", closed, "", "", "", ""},
     {"w-0=1@5 w-3=0@6 down@7", closed, "", "", "", ""}, /* it was stopped */
