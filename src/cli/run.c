@@ -207,7 +207,7 @@ static void report_text(const struct run *run, const struct job *job, const stru
                                  .gaps = run->gaps.v,
                                  .n_gaps = run->gaps.n,
                                  .outputs = (const char *const *)f->outputs.v,
-                                 .missing = f->missing.buf};
+                                 .aside = f->missing.buf};
 
     evidence_report(&f->evidence, &ctx);
     report_write(job, &ctx, &j);

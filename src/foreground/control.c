@@ -132,19 +132,28 @@ static void refuse(struct client *c, const char *fmt, ...)
     answer(c, &head, NULL);
 }
 
+/* Of a run whose supervisor is stopped the state is that of the moment when it was. */
+static bool is_impeded(const struct client *c)
+{
+    const struct control_host *host = &c->control->host;
+
+    return host->is_impeded && host->is_impeded(host->ctx);
+}
+
 static void answer_state(struct client *c, const struct strbuf *body)
 {
     const struct job *job = c->control->host.job;
-    auto_strbuf struct strbuf head = STRBUF_INIT;
+    auto_strbuf struct strbuf head = STRBUF_INIT, phase = STRBUF_INIT;
     struct json j = JSON_COMPACT(&head);
 
+    strbuf_addf(&phase, "%s%s", job_state_name(job), is_impeded(c) ? " (supervisor stopped)" : "");
     json_object(&j);
     json_kv_int(&j, "version", CONTROL_VERSION);
     json_kv_bool(&j, "ok", true);
     json_kv_str(&j, "id", job->plan->facts->site.run_id);
     json_kv_str(&j, "name", job->plan->spec->name);
     json_kv_str(&j, "dialect", job->plan->spec->dialect);
-    json_kv_str(&j, "phase", job_state_name(job));
+    json_kv_str(&j, "phase", phase.buf);
     json_kv_int(&j, "started", job->created);
     json_kv_int(&j, "now", clock_run());
     json_kv_str(&j, "run_dir", plan_records(job->plan));
@@ -175,7 +184,9 @@ static void serve_show(struct client *c, const struct node *head)
         outputs_find(fd, dir, &outputs);
     evidence_gather(&ev, logs_fd, c->control->host.job);
     struct report_context ctx = {.engine = c->control->host.engine_name,
-                                 .outputs = (const char *const *)outputs.v};
+                                 .outputs = (const char *const *)outputs.v,
+                                 .aside = is_impeded(c) ? "the supervisor (muster-shim) is stopped"
+                                                        : NULL};
     evidence_report(&ev, &ctx);
     report_write(c->control->host.job, &ctx, &j);
     strbuf_addch(&body, '\n');

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/procs.h"
 #include "engine/turn.h"
 #include "journal/journal.h"
 #include "foreground/aborts.h"
@@ -38,10 +39,11 @@ struct driver {
     struct hang *hang;
     struct engine_client client;
     uv_timer_t wake, status, waiting;
-    uv_signal_t signals[N_CAUGHT];
+    uv_signal_t signals[N_CAUGHT], children;
     int logs_fd; /* the run directory's */
     struct aborts aborts;
     bool write_failed; /* and somebody was told */
+    bool impeded;      /* the supervisor is stopped, and somebody was told */
     bool refused;      /* by the engine, before anything was started */
     struct err refusal;
     struct strvec unsaid;     /* notes that stderr did not take at once */
@@ -302,6 +304,53 @@ static void pass_signal(void *ctx, int sig)
     d->engine->ops->signal(d->engine, sig);
 }
 
+static pid_t engine_root(void *ctx)
+{
+    const struct driver *d = ctx;
+
+    return d->opts->engine->here->root(d->engine);
+}
+
+static bool is_impeded(void *ctx)
+{
+    const struct driver *d = ctx;
+
+    return d->opts->engine->here && d->engine && proc_state(engine_root(ctx)) == 'T';
+}
+
+/* The kernel says so when a child is stopped or goes on: a run in which neither happens pays nothing
+ * for it. */
+static void on_child(uv_signal_t *handle, int sig)
+{
+    struct driver *d = handle->data;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    pid_t shim = engine_root(d);
+    char state = proc_state(shim);
+    bool impeded = state == 'T';
+
+    (void)sig;
+    if (impeded == d->impeded || d->job->phase == JOB_ENDED || !state || state == 'Z')
+        return;
+    d->impeded = impeded;
+    strbuf_addf(&text, "the supervisor (muster-shim, pid %d) ", (int)shim);
+    if (impeded)
+        strbuf_addf(&text,
+                    "is stopped: output and endings are not seen; continue it with `kill "
+                    "-CONT %d`",
+                    (int)shim);
+    else
+        strbuf_addstr(&text, "runs again");
+    say(d, text.buf);
+}
+
+static void watch_supervisor(struct driver *d)
+{
+    (void)uv_signal_init(&d->loop, &d->children);
+    d->children.data = d;
+    if (d->opts->engine->here)
+        (void)uv_signal_start(&d->children, on_child, SIGCHLD);
+}
+
 /* A run that nobody can ask is still a run. */
 static void open_control(struct driver *d, int scratch_fd)
 {
@@ -312,6 +361,7 @@ static void open_control(struct driver *d, int scratch_fd)
                                       .scratch_fd = scratch_fd,
                                       .post = posted,
                                       .signal = pass_signal,
+                                      .is_impeded = is_impeded,
                                       .ctx = d};
 
     if (control_open(&d->loop, &host, &d->control, &e) < 0)
@@ -449,13 +499,6 @@ static void report_missing(struct driver *d)
     }
 }
 
-static pid_t engine_root(void *ctx)
-{
-    const struct driver *d = ctx;
-
-    return d->opts->engine->here->root(d->engine);
-}
-
 static void watch_for_hang(struct driver *d, const struct rundir *rd)
 {
     const struct hang_options opts = {.timeout_ms = d->opts->hang_timeout_ms,
@@ -565,6 +608,7 @@ struct job *drive(const struct plan *plan, const struct rundir *rd,
         d.live = live_new(&d.loop, rd, &view);
         begin(&d);
         open_control(&d, rd->scratch_fd);
+        watch_supervisor(&d);
         watch_for_hang(&d, rd);
         report_missing(&d);
         turn(&d);

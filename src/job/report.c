@@ -328,8 +328,8 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
         strbuf_addf(&sentence, "; %s", hint.buf);
     if (ctx->other && *ctx->other)
         strbuf_addf(&sentence, "; %s", ctx->other);
-    if (ctx->missing && *ctx->missing)
-        strbuf_addf(&sentence, "; %s", ctx->missing);
+    if (ctx->aside && *ctx->aside)
+        strbuf_addf(&sentence, "; %s", ctx->aside);
     json_object(j);
     json_kv_int(j, "version", 1);
     json_key(j, "job");

@@ -24,7 +24,7 @@ struct report_context {
     bool recorded;     /* the plan is a record's: it has nothing that a hint could be made of */
     bool killed;       /* its muster was killed: of a job that has not ended this is all there is */
     const char *other; /* what another process says of why it failed; or NULL, or "" */
-    const char *missing; /* which of the run's records were removed while it ran; or NULL, or "" */
+    const char *aside; /* one more clause for the verdict; or NULL, or "" */
 };
 
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j);

@@ -76,6 +76,22 @@ interrupt_twice
 ends
 is_ended "a job that stops its shim"
 
+# it is told at once, and by list and show; and that it goes on
+start_job -n 1 -- sh -c ': >"$0/up"; until [ -e "$0/go" ]; do sleep 0.05; done' "$WORK"
+job_is_up
+shim=$(shim_of $pid)
+stop "$shim"
+ok "a stopped shim: the run says so" wait_until 20 grep -q "the supervisor (muster-shim, pid $shim) is stopped" "$err"
+like "$("$MUSTER" list -r)" 'running \(supervisor stopped\)' "a stopped shim: list"
+like "$("$MUSTER" show)" 'running: .*; the supervisor \(muster-shim\) is stopped$' "a stopped shim: show"
+kill -CONT "$shim"
+ok "a shim that goes on: the run says so" wait_until 20 grep -q "the supervisor (muster-shim, pid $shim) runs again" "$err"
+unlike "$("$MUSTER" list -r)" 'supervisor' "a shim that goes on: list"
+: >"$WORK/go"
+ends
+is "$rc:$(grep -c 'the supervisor' "$err")" 0:2 "a shim that went on: each is said once"
+rm -f "$WORK/go"
+
 # muster is killed: the shim that is stopped goes on, and ends the job
 for level in names none; do
     start_job --isolate $level -n 1 -- sh -c ': >"$0/up"; sleep 300' "$WORK"
