@@ -61,4 +61,25 @@ if can_be_user; then
 else
     skip "cannot become a user that may have namespaces" 2
 fi
+
+# --- a run directory of one's own, later ---------------------------------------------------------
+
+run_muster run --run-dir own -n 1 -- true
+run_muster rerun ./own
+is "$rc" 0 "rerun of a run with --run-dir"
+like "$(cat "$err")" 'note: own \(--run-dir\) already exists; using the default run directory' "takes another directory"
+is "$(find own -name report.json | wc -l)" 1 "and leaves that one alone"
+for word in own ./own own/; do
+    run_muster show $word
+    like "$rc:$(cat "$out")" '^0:true \(' "show $word"
+done
+cd own/logs || exit 1
+run_muster show ..
+like "$rc:$(cat "$out")" '^0:true \(' "show .."
+cd .. || exit 1
+run_muster show .
+like "$rc:$(cat "$out")" '^0:true \(' "show ."
+run_muster delete .
+like "$rc:$(cat "$err")" 'run "." not found' "delete needs a name"
+cd .. || exit 1
 done_testing

@@ -50,6 +50,8 @@ is "$(cat "$(report run_dir)/logs/worker-0.attempt-3.log")" "attempt 3, retry 2"
 is "$(report status.state) $(report status.retries) $(report status.retryDetails.user)" "SUCCEEDED 2 2" \
     "1.5: OpenPAI's status counts the user's retries"
 like "$(cat "$err")" 'note: attempt 1 failed because worker-[01] exited with status 3; attempt 2 begins' "told while it runs"
+"$MUSTER" run twice.yaml >"$out" 2>&1
+is "$(sed '1,/^muster: note: attempt 1 failed/d' "$out" | grep -c 'attempt 1, retry 0')" 0 "after all output of that attempt"
 is "$(grep -c '"event":"attempt"' "$(report run_dir)/journal.jsonl")" 2 "in the journal"
 is "$(survivors "$(run_id)")" "" "nothing is left of any attempt"
 

@@ -230,15 +230,23 @@ int io_dir_is_empty(int fd, bool *ret)
     return 0;
 }
 
+static bool was_closed[STDERR_FILENO + 1];
+
 bool io_fill_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        was_closed[fd] = fcntl(fd, F_GETFD) < 0;
         /* inherited like any other stream, so without close-on-exec; the lowest free number is this
          * one */
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+        if (was_closed[fd] && open("/dev/null", O_RDWR) != fd)
             return false;
     }
     return true;
+}
+
+bool io_stream_was_closed(int fd)
+{
+    return was_closed[fd];
 }
 
 int io_spare(void)

@@ -41,6 +41,8 @@ int io_dir_is_empty(int fd, bool *ret);
 /* Opens /dev/null where one of descriptors 0 to 2 is closed: else the next file that is opened
  * would become a standard stream. For the first line of main(). False if that is impossible. */
 bool io_fill_streams(void);
+/* Was it closed then? */
+bool io_stream_was_closed(int fd);
 
 /* The next connection of a listening socket, close-on-exec and non-blocking, or -errno. Where
  * descriptors have run out (-EMFILE, -ENFILE) *spare, any descriptor kept for this, is given up for

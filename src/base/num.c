@@ -233,6 +233,10 @@ const char *age_text(int64_t ms, char out[DURATION_TEXT])
 {
     const int64_t day = INT64_C(24) * 3600 * 1000;
 
+    if (ms < 0) { /* the clock was set back, or it was made elsewhere */
+        snprintf(out, DURATION_TEXT, "in the future");
+        return out;
+    }
     if (ms < 2 * day)
         return duration_text(ms, out);
     snprintf(out, DURATION_TEXT, "%lld d", (long long)(ms / day));

@@ -25,7 +25,7 @@ int duration_option_ms(const char *text, int64_t *ret);
 #define DURATION_TEXT 32
 const char *duration_text(int64_t ms, char out[DURATION_TEXT]);
 
-/* The same of an age: days from two of them on. */
+/* The same of an age: days from two of them on; "in the future" if it is negative. */
 const char *age_text(int64_t ms, char out[DURATION_TEXT]);
 
 /* 512 MiB, 1.5 GiB … for people. */

@@ -44,6 +44,11 @@ int tell_check_file(const char *path, struct err *e)
     auto_free char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
     struct stat st;
 
+    if ((strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0) &&
+        io_stream_was_closed(STDOUT_FILENO))
+        return err_set(e, -EBADF, "stdout is closed");
+    if (strcmp(path, "/dev/stderr") == 0 && io_stream_was_closed(STDERR_FILENO))
+        return err_set(e, -EBADF, "stderr is closed");
     if (strcmp(path, "-") == 0)
         return 0;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))

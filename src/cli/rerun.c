@@ -43,7 +43,7 @@ static int start(const struct command_line *c)
     /* Parsing changes the order of the words, so it gets a copy of the pointers. */
     auto_free char **argv = xcalloc(c->argv.n + 1, sizeof(*argv));
     memcpy(argv, c->argv.v, c->argv.n * sizeof(*argv));
-    return verb_run.run(&verb_run, (int)c->argv.n, argv);
+    return run_again((int)c->argv.n, argv);
 }
 
 static bool owner_is_other(int fd)

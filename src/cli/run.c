@@ -318,10 +318,14 @@ static int refuse_unless_usage(const struct run *run, enum cause_kind kind, cons
 static int refuse_start(struct run *run, const struct plan *plan, const char *what,
                         const struct err *e)
 {
+    struct err where = *e;
+
+    if (!strchr(e->text, '/')) /* a file of the run directory: which disk is full? */
+        (void)err_set(&where, e->code, "%s (run directory %s)", e->text, run->rd.path);
     if (run->rd.fd >= 0)
         azureml_dir_finish(plan);
     rundir_discard(&run->rd);
-    return refuse_job(run, CAUSE_UNSCHEDULABLE, what, e);
+    return refuse_job(run, CAUSE_UNSCHEDULABLE, what, &where);
 }
 
 static int run_in(struct run *run)
@@ -429,7 +433,21 @@ static int check_usage(const struct verb *verb, struct run_options *o, const str
     return job_options_check(verb, &o->job);
 }
 
-static int run_main(const struct verb *verb, int argc, char **argv)
+/* The directory of the run before is there, and holds its records. */
+static void leave_run_dir(struct run_options *o)
+{
+    auto_strbuf struct strbuf note = STRBUF_INIT;
+    struct stat st;
+
+    if (!o->run_dir || lstat(o->run_dir, &st) < 0)
+        return;
+    strbuf_addf(&note, "%s (--run-dir) already exists; using the default run directory",
+                o->run_dir);
+    tell_note(note.buf);
+    o->run_dir = NULL;
+}
+
+static int run_words(const struct verb *verb, int argc, char **argv, bool again)
 {
     CLEANUP(run_release)
     struct run run = {.o = {.grace_ms = -1,
@@ -449,6 +467,8 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     if (opts_parse(verb, &run.o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     tell_quietly(run.o.quiet);
+    if (again)
+        leave_run_dir(&run.o);
     struct err e;
     int code = check_usage(verb, &run.o, &ops);
     if (code == 0 && io_need_descriptors(LIMIT_DESCRIPTORS_LEAST, &e) < 0)
@@ -463,6 +483,16 @@ static int run_main(const struct verb *verb, int argc, char **argv)
     if (code == 0 && spec)
         code = prepare(&run, spec);
     return code == 0 && spec ? run_in(&run) : code;
+}
+
+static int run_main(const struct verb *verb, int argc, char **argv)
+{
+    return run_words(verb, argc, argv, false);
+}
+
+int run_again(int argc, char **argv)
+{
+    return run_words(&verb_run, argc, argv, true);
 }
 
 static bool command_begins(const void *options, const char *operand)

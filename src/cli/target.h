@@ -5,9 +5,7 @@
 #include "cli/cli.h"
 #include "client/runs.h"
 
-#define TARGET_ID                                                                                  \
-    "ID is a run's id or the beginning of one, the job's name, or a run directory (with a / in "   \
-    "it). "
+#define TARGET_ID "ID is a run's id or the beginning of one, the job's name, or a run directory. "
 /* Of verbs that act on a job that runs. */
 #define TARGET_ABOUT TARGET_ID "It is optional if exactly one job is running."
 /* Of verbs that only read. */

@@ -343,14 +343,30 @@ static int find_unnamed(const struct runs *runs, enum runs_want want, struct run
                                   runs->v[runs->n - 1].id, runs->v[runs->n - 1].state);
 }
 
+/* By its whole path, whose last part is the id of a run that cannot say it itself. */
+static int find_directory(struct arena *a, const char *word, struct run_ref *ret, struct err *e)
+{
+    auto_free char *path = realpath(word, NULL);
+
+    return runs_at(a, path ? path : word, ret, e);
+}
+
+static bool is_dots(const char *word)
+{
+    return strcmp(word, ".") == 0 || strcmp(word, "..") == 0;
+}
+
 int runs_find(struct arena *a, const char *word, enum runs_want want, struct run_ref *ret,
               struct err *e)
 {
     static const enum match order[] = {MATCH_ID, MATCH_NAME, MATCH_PREFIX};
     struct runs runs;
 
-    if (word && strchr(word, '/'))
+    /* what is to be deleted has to be named without a doubt */
+    if (word && strchr(word, '/') && want == RUNS_ONLY)
         return runs_at(a, word, ret, e);
+    if (word && want != RUNS_ONLY && (strchr(word, '/') || is_dots(word)))
+        return find_directory(a, word, ret, e);
     runs_list(a, &runs);
     if (!word)
         return find_unnamed(&runs, want, ret, e);
@@ -359,6 +375,8 @@ int runs_find(struct arena *a, const char *word, enum runs_want want, struct run
         if (r != 0)
             return r < 0 ? r : 0;
     }
+    if (*word && want != RUNS_ONLY && find_directory(a, word, ret, NULL) == 0)
+        return 0;
     return unknown(&runs, word, e);
 }
 

@@ -124,8 +124,11 @@ static void tell_news(struct driver *d, const struct event *ev)
     auto_strbuf struct strbuf text = STRBUF_INIT;
 
     news_of(d->job, ev, &text);
-    if (text.len > 0)
-        say(d, text.buf);
+    if (text.len == 0)
+        return;
+    if (d->live)
+        live_catch_up(d->live);
+    say(d, text.buf);
 }
 
 /* Most reasons last for a moment, and many replicas come to the same one after the other: they are
@@ -179,10 +182,11 @@ static void say_write_failed(struct driver *d, const char *text)
 
 static void commit_failed(void *ctx, const struct err *e)
 {
+    struct driver *d = ctx;
     auto_strbuf struct strbuf text = STRBUF_INIT;
 
-    strbuf_addf(&text, "%s; the job continues", e->text);
-    say_write_failed(ctx, text.buf);
+    strbuf_addf(&text, "%s (run directory %s); the job continues", e->text, plan_records(d->plan));
+    say_write_failed(d, text.buf);
 }
 
 static void unlogged(void *ctx, const struct unlogged *u)
@@ -190,8 +194,9 @@ static void unlogged(void *ctx, const struct unlogged *u)
     struct driver *d = ctx;
     auto_strbuf struct strbuf text = STRBUF_INIT;
 
-    strbuf_addf(&text, "cannot write log %s: %s; output is still shown, but logs are incomplete",
-                u->log, strerror(-u->error));
+    strbuf_addf(&text,
+                "cannot write %s/logs/%s: %s; output is still shown, but logs are incomplete",
+                plan_records(d->plan), u->log, strerror(-u->error));
     say_write_failed(d, text.buf);
     log_gaps_add(d->opts->gaps, u);
     d->opts->gaps->not_shown += live_unlogged(d->live, u);
@@ -318,8 +323,8 @@ static bool is_impeded(void *ctx)
     return d->opts->engine->here && d->engine && proc_state(engine_root(ctx)) == 'T';
 }
 
-/* The kernel says so when a child is stopped or goes on: a run in which neither happens pays nothing
- * for it. */
+/* The kernel says so when a child is stopped or goes on: a run in which neither happens pays
+ * nothing for it. */
 static void on_child(uv_signal_t *handle, int sig)
 {
     struct driver *d = handle->data;

@@ -392,6 +392,11 @@ void live_over(struct live *lv, const char *name)
     read_soon(lv, s);
 }
 
+void live_catch_up(struct live *lv)
+{
+    look(lv);
+}
+
 int64_t live_unlogged(struct live *lv, const struct unlogged *u)
 {
     struct source *s = find_source(lv, u->log);

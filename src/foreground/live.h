@@ -43,6 +43,9 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
  * last line is completed. NULL, or a name that was never added: nothing. */
 void live_over(struct live *lv, const char *name);
 
+/* Shows what the logs hold, as far as it is taken at once: what is said next is about it. */
+void live_catch_up(struct live *lv);
+
 /* Shows what its log could not take, after all that the log holds. Returns how many bytes of it are
  * not shown because the view does not keep up. */
 int64_t live_unlogged(struct live *lv, const struct unlogged *u);

@@ -21,4 +21,12 @@ for level in names none; do
         try $level "$streams"
     done
 done
+
+# a report for a stream that is not there
+for report in '- >&-' '/dev/stdout >&-'; do
+    eval "\"\$MUSTER\" run --report $report -n 1 -- touch ran" 2>"$err"
+    is "$?" 125 "--report $report: refused"
+    like "$(cat "$err")" 'the report cannot be written: stdout is closed' "--report $report: and why"
+    ok "--report $report: before the job" test ! -e ran
+done
 done_testing

@@ -26,6 +26,7 @@ for variable in XDG_STATE_HOME XDG_RUNTIME_DIR; do
         *)
             is "$rc" 125 "$variable, $n inodes: refused" || diag "$(cat "$err")"
             like "$(cat "$err")" "No space left on device" "$variable, $n inodes: and why"
+            like "$(cat "$err")" "error: .*$SMALL" "$variable, $n inodes: and where"
             ;;
         esac
     done
@@ -40,6 +41,7 @@ for variable in XDG_STATE_HOME XDG_RUNTIME_DIR; do
         *)
             is "$rc" 125 "$variable, $size: refused" || diag "$(cat "$err")"
             like "$(cat "$err")" "No space left on device" "$variable, $size: and why"
+            like "$(cat "$err")" "error: .*$SMALL" "$variable, $size: and where"
             ;;
         esac
     done

@@ -129,6 +129,7 @@ static void test_words(void)
         is_str(bytes_text(sizes[i].bytes, out), sizes[i].want, "%lld", (long long)sizes[i].bytes);
     is_str(age_text(INT64_C(47) * 3600000, out), "47 h 0 min", "an age");
     is_str(age_text(INT64_C(49) * 3600000, out), "2 d", "of days");
+    is_str(age_text(-1, out), "in the future", "of what has not begun yet");
 }
 
 static void test_clock(void)
