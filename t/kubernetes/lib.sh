@@ -20,7 +20,7 @@ MUSTER_KUBERNETES=${MUSTER_KUBERNETES:-${XDG_CACHE_HOME:-$HOME/.cache}/muster/ku
 export MUSTER_KUBERNETES
 MUSTER=${MUSTER:-$top/build/muster}
 MUSTER_FAULTY=${MUSTER_FAULTY:-$top/build/test/muster}
-PROGRAMS=${MUSTER_TEST_PROGRAMS:-$top/build/test}
+MUSTER_TEST_PROGRAMS=${MUSTER_TEST_PROGRAMS:-$top/build/test}
 . "$top/t/lib.sh"
 TOP=$top NS=t-$$ TESTER=system:serviceaccount:$NS:tester LIMIT=180
 cd "$WORK" || exit 1
@@ -49,7 +49,8 @@ begin_with() # PROGRAM [--api-only PART…]
     # shellcheck disable=SC2086
     eval "$("$KUBE" env $option)"
     kubectl create namespace "$NS" >/dev/null || exit 1
-    trap 'kubectl delete namespace "$NS" --wait=false >/dev/null 2>&1; rm -rf "$WORK" "$USER_DIR"' EXIT
+    ADMIN=$KUBECONFIG # a script may go on with fewer rights
+    trap 'kubectl --kubeconfig "$ADMIN" delete namespace "$NS" --wait=false >/dev/null 2>&1; rm -rf "$WORK" "$USER_DIR"' EXIT
     # pods are refused before it is there
     [ -n "$option" ] || wait_until 60 kube get serviceaccount default
 }

@@ -24,7 +24,7 @@ enum {
     PAUSE_MS = 200,        /* before the first repetition; then twice as long each time */
     PAUSE_MOST_MS = 10000, /* … up to this */
     CONNECT_S = 10,
-    ANSWER_S = 60, /* a server that sends nothing for this long has no answer */
+    ANSWER_S = 60, /* for a whole answer, if it is tried for that long */
 };
 
 struct kube_client {
@@ -331,6 +331,14 @@ static void set_body(struct kube_call *call)
     (void)curl_easy_setopt(call->easy, CURLOPT_SEEKDATA, call);
 }
 
+/* Also of a server that sends a byte now and then. */
+static long time_for_answer(const struct kube_call *call)
+{
+    ns_t left = (call->give_up - clock_mono()) / NS_PER_MS;
+
+    return left < 1000 ? 1000 : left < ANSWER_S * 1000 ? (long)left : ANSWER_S * 1000L;
+}
+
 static void begin(struct kube_call *call)
 {
     struct kube_client *c = call->client;
@@ -367,7 +375,7 @@ static void begin(struct kube_call *call)
         (void)curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     } else {
         (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-        (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)ANSWER_S);
+        (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, time_for_answer(call));
     }
     (void)curl_multi_add_handle(c->multi, easy);
 }
@@ -435,13 +443,38 @@ static bool repeat(struct kube_call *call)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* What curl says without its own jargon; the server is named by the caller. */
-static const char *why_no_answer(CURLcode code, const char *text)
+/* libcurl has one code for all that can be wrong with a certificate. */
+static const char *why_not_trusted(struct arena *a, const struct kube_call *call)
 {
+    enum { NOT_ASKED = 1, TOO_EARLY = 9, EXPIRED = 10 }; /* OpenSSL's X509_V_ERR_…, but the first */
+    const struct kube_access *acc = call->client->acc;
+    const char *host = kube_host(a, call->client);
+    long result = 0;
+
+    (void)curl_easy_getinfo(call->easy, CURLINFO_SSL_VERIFYRESULT, &result);
+    if (result == EXPIRED || result == TOO_EARLY)
+        return result == EXPIRED ? "its certificate has expired"
+                                 : "its certificate is not valid yet";
+    if (result > NOT_ASKED)
+        return arena_printf(a, "its certificate is not signed by the certificate authority in %s",
+                            acc->source);
+    return arena_printf(a,
+                        "its certificate is not valid for %s; if the certificate is right, set "
+                        "`tls-server-name` in %s to the name in it",
+                        acc->tls_server_name ? acc->tls_server_name : host, acc->source);
+}
+
+/* What curl says without its own jargon; the server is named by the caller. */
+static const char *why_no_answer(struct arena *a, const struct kube_call *call, CURLcode code)
+{
+    const char *text = call->error;
+
     switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
+        return why_not_trusted(a, call);
     case CURLE_SSL_CACERT_BADFILE:
-        return "its certificate is not signed by the certificate authority of the kubeconfig";
+        return arena_printf(a, "the certificate authority in %s is not a certificate",
+                            call->client->acc->source);
     case CURLE_OPERATION_TIMEDOUT:
         return "it does not respond";
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -463,7 +496,14 @@ static bool comes_again(long status, CURLcode code)
     if (status == 429 || status == 502 || status == 503 || status == 504)
         return true;
     return status == 0 && code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_WRITE_ERROR &&
-           code != CURLE_SSL_CERTPROBLEM && code != CURLE_URL_MALFORMAT;
+           code != CURLE_SSL_CACERT_BADFILE && code != CURLE_SSL_CERTPROBLEM &&
+           code != CURLE_URL_MALFORMAT;
+}
+
+/* Quotas and admission refuse with 403, too. */
+static bool is_right_missing(long status, const char *message)
+{
+    return status == 403 && strstr(message, " cannot ");
 }
 
 static void finish(struct kube_call *call, CURLcode code)
@@ -499,16 +539,23 @@ static void finish(struct kube_call *call, CURLcode code)
                                       call->path, LIMIT_KUBE_ANSWER_BYTES >> 20);
     else if (status == 0)
         answer.message = arena_printf(a, "no answer from the API server %s: %s", server,
-                                      why_no_answer(code, call->error));
+                                      why_no_answer(a, call, code));
     if (status != 0 && call->in.len > 0)
         answer.body = json_node(a, call->in.buf, call->in.len);
     if (status >= 300) {
         answer.reason = node_text(node_get(answer.body, "reason"), "");
         answer.message = node_text(node_get(answer.body, "message"), "");
-        answer.message = arena_printf(a, "%s %s: %s (%ld%s%s)", call->method, call->path,
+        answer.no_right = is_right_missing(status, answer.message);
+        answer.message = arena_printf(a, "%s %s: %s (%ld%s%s)%s", call->method, call->path,
                                       *answer.message ? answer.message : "refused", status,
-                                      *answer.reason ? " " : "", answer.reason);
+                                      *answer.reason ? " " : "", answer.reason,
+                                      answer.no_right ? KUBE_ROLE_HINT : "");
     }
+    if (status == 401)
+        answer.message = arena_printf(a,
+                                      "the API server %s does not accept the credentials in %s "
+                                      "(401 Unauthorized); they may have expired",
+                                      server, call->client->acc->source);
     /* it may send others, or free the client */
     void (*done)(void *, const struct kube_answer *) = call->done;
     void *ctx = call->ctx;

@@ -29,8 +29,12 @@ struct kube_answer {
     int status;          /* of HTTP; 0: there was no answer */
     const char *reason;  /* the server's: "AlreadyExists", "Forbidden", …; "" if there is none */
     const char *message; /* one sentence, complete: with method, path and what went wrong */
+    bool no_right;       /* 403 for want of a right; the message says which */
     const struct node *body; /* NULL if there is none, or of a stream */
 };
+
+#define KUBE_ROLE_HINT                                                                             \
+    "; doc/kubernetes-role.yaml is a Role with the rights that muster needs in the namespace"
 
 static inline bool kube_ok(const struct kube_answer *answer)
 {

@@ -21,6 +21,8 @@ enum {
     SHIM_BYTES = 1024 * 1024 - 1024,
     QUOTA_MS = 2000, /* between two tries */
     ASK_S = 5,
+    REFUSE_S = 2,
+    END_S = 20,
 };
 
 const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *rest)
@@ -34,15 +36,53 @@ static const char *job_path(struct arena *a, const struct kubernetes *kb, bool o
                         kb->plan->facts->site.namespace_, one ? "/" : "", one ? kb->run.name : "");
 }
 
+/* All other objects go with it. */
+static void delete_anchor(struct kubernetes *kb, int patience_s,
+                          void (*done)(void *ctx, const struct kube_answer *answer))
+{
+    auto_arena struct arena *a = arena_new();
+
+    (void)kube_send(kb->api, &(struct kube_request){
+                                 .method = "DELETE",
+                                 .path = arena_printf(a, "%s?propagationPolicy=Background",
+                                                      job_path(a, kb, true)),
+                                 .patience_s = patience_s,
+                                 .done = done,
+                                 .ctx = kb,
+                             });
+}
+
+static void nothing_left(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    (void)answer; /* if it could not be deleted, its deadline ends it */
+    kb->client->refused(kb->client->ctx, &kb->refusal);
+}
+
 void cluster_refuse(struct kubernetes *kb, const char *why)
 {
-    struct err e;
-
     if (kb->refused || kb->releasing)
         return;
     kb->refused = true;
-    (void)err_set(&e, -EACCES, "%s", why);
-    kb->client->refused(kb->client->ctx, &e);
+    (void)err_set(&kb->refusal, -EACCES, "%s", why);
+    if (kb->no_anchor)
+        kb->client->refused(kb->client->ctx, &kb->refusal);
+    else
+        delete_anchor(kb, REFUSE_S, nothing_left);
+}
+
+void cluster_lacks_right(struct kubernetes *kb, const char *why)
+{
+    bool runs = false;
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
+        runs |= kb->pods[i].is_set_up;
+    if (!runs)
+        cluster_refuse(kb, why);
+    else if (!kb->told_right && !kb->releasing)
+        kb->client->note(kb->client->ctx, why);
+    kb->told_right = true;
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -72,7 +112,9 @@ static void pod_created(void *ctx, const struct kube_answer *answer)
 {
     struct pod *p = ctx;
     struct kubernetes *kb = p->kb;
-    const char *why = node_text(node_get(answer->body, "message"), answer->message);
+    const char *why = answer->no_right
+                          ? answer->message
+                          : node_text(node_get(answer->body, "message"), answer->message);
 
     if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0 ||
         p->state != POD_CREATED || kb->releasing)
@@ -198,6 +240,17 @@ static void create_given(struct kubernetes *kb, struct arena *a)
         create(kb, a, v[i].collection, v[i].object);
 }
 
+static void beaten(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    if (!answer->no_right)
+        return;
+    auto_free char *text = xasprintf("the cluster will remove this run within %d s: %s",
+                                     KUBE_ANCHOR_S, answer->message);
+    cluster_lacks_right(kb, text);
+}
+
 static void beat(uv_timer_t *timer)
 {
     auto_arena struct arena *a = arena_new();
@@ -211,7 +264,9 @@ static void beat(uv_timer_t *timer)
                                                     .path = job_path(a, kb, true),
                                                     .body = patch,
                                                     .type = "application/merge-patch+json",
-                                                    .patience_s = HEARTBEAT_S});
+                                                    .patience_s = HEARTBEAT_S,
+                                                    .done = beaten,
+                                                    .ctx = kb});
 }
 
 static void anchor_created(void *ctx, const struct kube_answer *answer)
@@ -219,14 +274,18 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf shim = STRBUF_INIT;
     struct kubernetes *kb = ctx;
+    const char *uid = node_text(node_find(answer->body, "metadata", "uid", NULL), "");
     struct err e;
 
-    if (!kube_ok(answer)) {
-        cluster_refuse(kb, answer->message);
+    if (!kube_ok(answer) || !*uid) {
+        kb->no_anchor = answer->status != 0;
+        cluster_refuse(kb, !kube_ok(answer) ? answer->message
+                                            : arena_printf(a, "%s is not a Kubernetes API server",
+                                                           kb->access.server));
         return;
     }
-    kb->run.uid =
-        arena_strdup(kb->arena, node_text(node_find(answer->body, "metadata", "uid", NULL), ""));
+    pods_watch(kb);
+    kb->run.uid = arena_strdup(kb->arena, uid);
     kb->anchored = clock_mono();
     (void)uv_timer_start(kb->heartbeat, beat, HEARTBEAT_S * 1000, HEARTBEAT_S * 1000);
     if (read_shim(&shim, &e) < 0) {
@@ -272,18 +331,8 @@ static void anchor_deleted(void *ctx, const struct kube_answer *answer)
 
 static void pods_deleted(void *ctx, const struct kube_answer *answer)
 {
-    auto_arena struct arena *a = arena_new();
-    struct kubernetes *kb = ctx;
-
     (void)answer; /* the anchor takes them along, only later */
-    (void)kube_send(kb->api, &(struct kube_request){
-                                 .method = "DELETE",
-                                 .path = arena_printf(a, "%s?propagationPolicy=Background",
-                                                      job_path(a, kb, true)),
-                                 .patience_s = 20,
-                                 .done = anchor_deleted,
-                                 .ctx = kb,
-                             });
+    delete_anchor(ctx, END_S, anchor_deleted);
 }
 
 void cluster_end(struct kubernetes *kb)

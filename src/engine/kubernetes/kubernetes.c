@@ -279,7 +279,6 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         return r;
     }
     pod_code_tell(kb);
-    pods_watch(kb);
     *ret = &kb->engine;
     return 0;
 }

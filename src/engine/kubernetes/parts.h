@@ -104,6 +104,9 @@ struct kubernetes {
     ns_t anchored;    /* clock_mono() when the anchor was created */
     unsigned missing; /* objects that pods need and that are not there yet */
     bool refused, releasing, released;
+    bool no_anchor;        /* it was refused: there is nothing to delete */
+    bool told_right;       /* that one is missing, while something runs */
+    struct err refusal;    /* if refused */
     struct code_list code; /* what every pod is sent; empty: nothing */
     ns_t told_code;        /* when progress was last reported */
     unsigned char key[32]; /* of the shims, for each other */
@@ -132,8 +135,10 @@ void cluster_want_pod(struct pod *p, uint32_t attempt);
 void cluster_delete_pod(struct pod *p);
 /* Asks for the object of this pod; `done` gets a list of at most one. */
 void cluster_ask_pod(struct pod *p, void (*done)(void *ctx, const struct kube_answer *answer));
-/* The job cannot be run. */
+/* The job cannot be run: what was created of it is deleted. */
 void cluster_refuse(struct kubernetes *kb, const char *why);
+/* The same, unless something runs already: a right may have been taken away meanwhile. */
+void cluster_lacks_right(struct kubernetes *kb, const char *why);
 /* Deletes everything, then calls client->released. */
 void cluster_end(struct kubernetes *kb);
 

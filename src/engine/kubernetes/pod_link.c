@@ -488,6 +488,10 @@ static void on_ended(void *ctx, int status, const struct err *e)
     struct pod *p = ctx;
 
     (void)status;
+    if (!p->is_set_up && e && e->code == -EACCES) {
+        auto_free char *text = xasprintf("cannot run a command in pod %s: %s", p->name, e->text);
+        cluster_lacks_right(p->kb, text);
+    }
     if (!p->is_set_up && ++p->refused == REFUSALS_TOLD) {
         auto_free char *text = xasprintf("cannot run a command in pod %s; trying again%s%s",
                                          p->name, e ? ": " : "", e ? e->text : "");

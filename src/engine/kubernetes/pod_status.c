@@ -269,7 +269,9 @@ static void trouble(void *ctx, const struct kube_answer *answer)
 {
     struct kubernetes *kb = ctx;
 
-    if (!kb->releasing)
+    if (answer->no_right)
+        cluster_lacks_right(kb, answer->message);
+    else if (!kb->releasing)
         kb->client->note(kb->client->ctx, answer->message);
 }
 

@@ -302,8 +302,8 @@ static void take_upgrade(struct kube_stream *s)
                       code == 404   ? -ENOENT
                       : code == 403 ? -EACCES
                                     : -EIO,
-                      "%s (%d)", node_text(node_get(status, "message"), "the API server refused"),
-                      code);
+                      "%s (%d)%s", node_text(node_get(status, "message"), "the API server refused"),
+                      code, code == 403 ? KUBE_ROLE_HINT : "");
         end(s);
         return;
     }
