@@ -49,6 +49,7 @@ _muster_value() # OPTION
         _muster_roles | sed 's/$/=/'
         ;;
     ID) "$program" schema --list | cut -d ' ' -f 1 ;;
+    only) echo only ;; # run --preflight
     KIND) echo mpijob pytorchjob tfjob t9k muster ;; # convert --to
     *) return 1 ;;
     esac

@@ -87,8 +87,9 @@ if command -v bash >/dev/null; then
     is "$(completed run --isolate = no)" none "bash: --option=value"
     is "$(completed run --isolate =)" "auto names network none" "and nothing after the ="
     is "$(completed run job.yaml --debug = b)" board "a role after one"
+    is "$(completed run --preflight = o)" only "the only value of --preflight"
 else
-    skip "no bash here" 3
+    skip "no bash here" 4
 fi
 if command -v zsh >/dev/null; then
     shell=zsh

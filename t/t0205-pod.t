@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The shim as the first process of a container, spoken to through `muster-shim connect`: what
 processes get from the container, logs that are sent, connections that are lost, and its end."""
+import errno
 import os
 import pathlib
 import signal
@@ -11,7 +12,7 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "t" / "lib"))
-from shim import ALL, ATTACH, PROCESS, SPAWN_EXPAND, VERSION, Gone, Pod, exec_data, exec_result, exit_code, u32  # noqa: E402
+from shim import ALL, ATTACH, PROCESS, SPAWN_EXPAND, TRY, TRY_END, VERSION, Gone, Pod, exec_data, exec_result, exit_code, text, u32  # noqa: E402
 
 SHIM = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-shim-pod")
 count = 0
@@ -290,6 +291,32 @@ def test_launches():
         same([worker.find("rank-exited", launch=i)["status"] >> 8 for i in (1, 2)], [3, 4], "with the ends of their ranks")
 
 
-for test in (test_size, test_exec, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_not_set_up, test_deleted, test_wrong_frames):
+def test_trials():
+    token = os.urandom(16)
+    with Pod(SHIM) as pod:
+        pod.address = "127.0.0.%d"
+        pod.begin()
+        heard = pod.trial(0, token)
+        same((heard["error"], heard["port"] > 0), (0, True), "a pod listens")
+        called = pod.trial(1, token, "127.0.0.1", heard["port"])
+        same((called["error"], called["bytes"] > 0, called["took"] > 0, called["latency"] > 0), (0, True, True, True), "and is reached")
+        same(pod.trial(2, os.urandom(16), "127.0.0.1", heard["port"])["error"] < 0, True, "not with another token")
+        same(pod.trial(3, token, "127.0.0.1", heard["port"])["error"], 0, "which disturbs nobody else")
+        same(pod.trial(4, token, "127.0.0.1", 1)["error"], -errno.ECONNREFUSED, "a port where nobody listens")
+        same(pod.trial(5, token, "nowhere", 1)["error"] < 0, True, "no address at all")
+        pod.send(TRY_END)
+        end = time.monotonic() + 20
+        while pod.trial(6, token, "127.0.0.1", heard["port"])["error"] == 0 and time.monotonic() < end:
+            time.sleep(0.05)
+        same(pod.trial(7, token, "127.0.0.1", heard["port"])["error"], -errno.ECONNREFUSED, "it listens no more")
+        pod.send(TRY, u32(8) + u32(0) + text("") + u32(0) + u32(3) + b"abc")
+        try:
+            pod.until("tried", id=8)
+            same("an answer", "the end of the connection", "a short token is refused")
+        except Gone:
+            same(1, 1, "a short token is refused")
+
+
+for test in (test_size, test_trials, test_exec, test_launches, test_peers, test_files, test_environment, test_lost_connection, test_flood, test_not_set_up, test_deleted, test_wrong_frames):
     test()
 print("1..%d" % count)

@@ -64,11 +64,16 @@
 #define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */
 #define LIMIT_PLAN_BYTES (4 * 1024 * 1024)      /* plan.json: beyond it, no more environments */
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024)   /* a report or journal that is read back */
-#define LIMIT_IMAGE_WAIT_S 60 /* an image that cannot be pulled is tried this long */
-#define LIMIT_QUOTA_WAIT_S 60 /* a replica that replaces another one waits for its quota */
-#define LIMIT_UNSEEN_S 10     /* without a connection a replica is out of sight */
-#define LIMIT_REMOVAL_S 10    /* beyond its grace period, for a replica out of sight */
-#define LIMIT_GROUP_TEXT 160  /* last bytes of a control group's path in a verdict */
+#define LIMIT_TRY_BYTES (4 << 20) /* --preflight: data that one replica sends to another */
+#define LIMIT_TRY_MS 100          /* for how long it is sent */
+#define LIMIT_TRY_S 5             /* how long a connection, or an answer, is waited for */
+#define LIMIT_TRY_ALL 64          /* replicas of which every pair is tried */
+#define LIMIT_TRY_TOLD 5          /* pairs that are named */
+#define LIMIT_IMAGE_WAIT_S 60     /* an image that cannot be pulled is tried this long */
+#define LIMIT_QUOTA_WAIT_S 60     /* a replica that replaces another one waits for its quota */
+#define LIMIT_UNSEEN_S 10         /* without a connection a replica is out of sight */
+#define LIMIT_REMOVAL_S 10        /* beyond its grace period, for a replica out of sight */
+#define LIMIT_GROUP_TEXT 160      /* last bytes of a control group's path in a verdict */
 #define LIMIT_COUNTERS_BYTES (64 * 1024) /* of a file of the kernel's counters */
 #define LIMIT_TAIL_LINES 20              /* lines of a log in a verdict */
 #define LIMIT_TAIL_BYTES (16 * 1024)     /* bytes read back for those lines */

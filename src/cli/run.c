@@ -41,6 +41,7 @@ struct run_options {
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms, hang_timeout_ms;
     const char *isolate, *report, *run_dir, *on;
     bool trust_launcher, hold, no_prefix, quiet;
+    struct strvec preflight;
     struct job_options job;
 };
 
@@ -77,6 +78,8 @@ static const struct opt run_opts[] = {
      "accept exit status 0 of mpirun even if a rank failed", NULL, 0},
     {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
      "keep the replicas of a failed job until resume or cancel", NULL, 0},
+    {"preflight", 0, OPT_WORDS, AT(preflight), "only",
+     "test the network between all replicas first (only: and start nothing)", NULL, 0},
     {"isolate", 0, OPT_CHOICE, AT(isolate), NULL, "set how replicas are isolated from each other",
      isolation_levels, 0},
     {"on", 0, OPT_CHOICE, AT(on), NULL,
@@ -120,6 +123,7 @@ static void run_release(struct run *run)
     job_file_release(&run->jf);
     arena_free(run->a);
     job_options_release(&run->o.job);
+    strvec_release(&run->o.preflight);
 }
 
 static int refuse(const char *what, const struct err *e)
@@ -328,6 +332,11 @@ static int refuse_start(struct run *run, const struct plan *plan, const char *wh
     return refuse_job(run, CAUSE_UNSCHEDULABLE, what, &where);
 }
 
+static bool is_preflight_only(const struct run_options *o)
+{
+    return o->preflight.n > 0 && *o->preflight.v[o->preflight.n - 1];
+}
+
 static int run_in(struct run *run)
 {
     const struct run_options *o = &run->o;
@@ -342,7 +351,9 @@ static int run_in(struct run *run)
                   .start_timeout_ms = o->start_timeout_ms,
                   .recovery_timeout_ms = o->recovery_timeout_ms,
                   .trust_launcher = o->trust_launcher,
-                  .hold = o->hold},
+                  .hold = o->hold,
+                  .preflight = o->preflight.n > 0,
+                  .preflight_only = is_preflight_only(o)},
         .hang_timeout_ms = o->hang_timeout_ms,
         .stdin_fd = o->command.n > 0 && !is_background_terminal(STDIN_FILENO) ? STDIN_FILENO : -1,
         .colour = {want_colour(stdout), want_colour(stderr)},
@@ -350,6 +361,7 @@ static int run_in(struct run *run)
         .no_status = o->quiet,
         .gaps = &run->gaps,
         .note = tell_note,
+        .table = tell_table,
         .begun = write_plan,
         .ended = write_report,
         .ctx = run,
@@ -430,6 +442,10 @@ static int check_usage(const struct verb *verb, struct run_options *o, const str
         return code;
     if (o->command.n && of_file)
         return usage_error(verb, "--%s requires a job FILE and cannot be used with -n", of_file);
+    for (size_t i = 0; i < o->preflight.n; i++)
+        if (*o->preflight.v[i] && strcmp(o->preflight.v[i], "only") != 0)
+            return usage_error(verb, "--preflight must have no value or \"only\", not \"%s\"",
+                               o->preflight.v[i]);
     return job_options_check(verb, &o->job);
 }
 
@@ -454,6 +470,7 @@ static int run_words(const struct verb *verb, int argc, char **argv, bool again)
                             .start_timeout_ms = 600000,
                             .recovery_timeout_ms = 60000,
                             .isolate = "auto",
+                            .preflight = STRVEC_INIT,
                             .job = JOB_OPTIONS_INIT},
                       .a = arena_new(),
                       .engine = &engine_local,
@@ -477,6 +494,8 @@ static int run_words(const struct verb *verb, int argc, char **argv, bool again)
         code = EXIT_MUSTER;
     if (code == 0 && place_engine(run.o.on ? run.o.on : run.settings.on, &run.engine, &e) < 0)
         code = refuse(NULL, &e);
+    if (code == 0 && run.o.preflight.n > 0 && run.engine == &engine_sim)
+        code = usage_error(verb, "--preflight: --on sim has no network");
     if (code == 0)
         code = run.o.command.n ? command_spec(verb, &run.o.command, &ops, run.a, &spec)
                                : spec_from_file(&run, ops.v[0], &spec);

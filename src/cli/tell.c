@@ -58,6 +58,17 @@ void tell_note(const char *text)
     tell_line("note", colours.dim, text);
 }
 
+void tell_table(const char *text)
+{
+    for (const char *line = text, *end; *line && !is_quiet; line = *end ? end + 1 : end) {
+        auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+        end = strchrnul(line, '\n');
+        strbuf_add_escaped(&safe, line, (size_t)(end - line));
+        (void)fprintf(stderr, "%s%s\n", line == text ? "muster: " : "", safe.buf);
+    }
+}
+
 void tell_warning(const char *text)
 {
     tell_line("warning", colours.yellow, text);

@@ -15,6 +15,7 @@ void tell_quietly(bool quiet);
 void tell_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "muster: note: …", "muster: warning: …" */
 void tell_note(const char *text);
+void tell_table(const char *text); /* its lines but the first are indented */
 void tell_warning(const char *text);
 
 /* What options changed, all of it. */

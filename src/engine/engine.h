@@ -79,6 +79,21 @@ struct exec_client {
     void *ctx;
 };
 
+/* One end of a trial of the network between two replicas (preflight.h). */
+struct net_try {
+    uint32_t id, replica;
+    uint32_t to; /* the replica that is called; `replica` itself: it listens */
+    uint32_t port;
+    const unsigned char *token; /* WIRE_TOKEN bytes */
+};
+struct net_tried {
+    uint32_t id;
+    int32_t error;                /* 0 or -errno */
+    uint32_t port;                /* of one that listens */
+    const char *address;          /* likewise */
+    int64_t latency, bytes, took; /* of one that called; ns */
+};
+
 struct engine_ops {
     /* create the replica for this attempt, without a command */
     void (*open)(struct engine *en, uint32_t replica, uint32_t attempt);
@@ -108,6 +123,13 @@ struct engine_ops {
     /* Appends what its replicas are doing, before all of them run, for people: "2 pods pending, 3
      * running". NULL: there is nothing to say. */
     void (*status)(const struct engine *en, struct strbuf *out);
+    /* Between `open` of all replicas and the first `start`: client->tried gets the answer. NULL:
+     * there is no network to try. try_end ends those that listen. */
+    void (*try)(struct engine *en, const struct net_try *t);
+    void (*try_end)(struct engine *en);
+    /* Finds out what may keep replicas from reaching each other; client->explained gets a clause.
+     * NULL: nothing is known. */
+    void (*explain_unreachable)(struct engine *en);
 };
 
 struct engine { /* the first member of each kind */
@@ -133,6 +155,8 @@ struct engine_client {
     /* The engine cannot run the job; nothing was started, and nothing more is reported. NULL:
      * reported as OBS_LOST. */
     void (*refused)(void *ctx, const struct err *e);
+    void (*tried)(void *ctx, const struct net_tried *t); /* only after ops->try */
+    void (*explained)(void *ctx, const char *text);      /* only after explain_unreachable */
     void *ctx;
 };
 

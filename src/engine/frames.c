@@ -146,7 +146,35 @@ void frame_kill_replica(struct strbuf *out, uint32_t replica)
     put_stop(out, SCOPE_REPLICA, replica);
 }
 
+void frame_try(struct strbuf *out, uint32_t replica, const char *address, const struct net_try *t)
+{
+    size_t frame = wire_frame_begin(out, WIRE_TRY);
+
+    wire_put_u32(out, t->id);
+    wire_put_u32(out, replica);
+    wire_put_str(out, address);
+    wire_put_u32(out, t->port);
+    wire_put_bytes(out, t->token, WIRE_TOKEN);
+    wire_frame_end(out, frame);
+}
+
+void frame_try_end(struct strbuf *out)
+{
+    wire_frame_end(out, wire_frame_begin(out, WIRE_TRY_END));
+}
+
 /* --- reports ---------------------------------------------------------------------------------- */
+
+bool frame_tried(struct wire_reader *r, struct net_tried *ret)
+{
+    *ret = (struct net_tried){.id = wire_get_u32(r), .error = (int32_t)wire_get_u32(r)};
+    ret->port = wire_get_u32(r);
+    ret->latency = wire_get_i64(r);
+    ret->bytes = wire_get_i64(r);
+    ret->took = wire_get_i64(r);
+    return wire_done(r) && ret->port <= UINT16_MAX && ret->error <= 0 && ret->latency >= 0 &&
+           ret->bytes >= 0 && ret->took >= 0;
+}
 
 static struct ending read_ending(uint32_t status, ns_t at)
 {

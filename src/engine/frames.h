@@ -5,7 +5,7 @@
 #define ENGINE_FRAMES_H
 
 #include "base/strbuf.h"
-#include "job/job.h"
+#include "engine/engine.h"
 #include "shim/wire.h"
 
 /* Each adds one frame to out. */
@@ -26,6 +26,12 @@ void frame_signal(struct strbuf *out, const struct plan *plan, int sig);
 void frame_attach(struct strbuf *out);
 void frame_kill(struct strbuf *out);
 void frame_kill_replica(struct strbuf *out, uint32_t replica);
+
+/* address: of the one that is called; "": the replica listens. */
+void frame_try(struct strbuf *out, uint32_t replica, const char *address, const struct net_try *t);
+void frame_try_end(struct strbuf *out);
+/* All but the address; false if it makes no sense. */
+bool frame_tried(struct wire_reader *r, struct net_tried *ret);
 
 /* The launch that a report is about, as its shim knows it; origin is NULL if it is about none. */
 struct frame_launch {

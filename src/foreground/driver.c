@@ -18,6 +18,7 @@
 #include "foreground/drain.h"
 #include "inspect/hang.h"
 #include "foreground/live.h"
+#include "foreground/network_gate.h"
 #include "foreground/news.h"
 
 #define STATUS_MS 250   /* how often the progress line is drawn */
@@ -37,6 +38,7 @@ struct driver {
     struct live *live;
     struct control *control; /* NULL if it could not be had */
     struct hang *hang;
+    struct network_gate *gate; /* NULL: without --preflight */
     struct engine_client client;
     uv_timer_t wake, status, waiting;
     uv_signal_t signals[N_CAUGHT], children;
@@ -202,11 +204,45 @@ static void unlogged(void *ctx, const struct unlogged *u)
     d->opts->gaps->not_shown += live_unlogged(d->live, u);
 }
 
-static void observed(void *ctx, const struct observation *o)
+static void pass_on(void *ctx, const struct observation *o)
 {
     struct driver *d = ctx;
 
     turn_observe(d->turn, o);
+}
+
+static void observed(void *ctx, const struct observation *o)
+{
+    struct driver *d = ctx;
+
+    if (!d->gate || !network_gate_holds(d->gate, d->engine, o))
+        pass_on(d, o);
+}
+
+/* A job that is being stopped needs no network. */
+static void tried(void *ctx, const struct net_tried *t)
+{
+    struct driver *d = ctx;
+
+    if (d->gate && d->job->stop == STOP_NONE)
+        network_gate_tried(d->gate, t);
+}
+
+static void explained(void *ctx, const char *text)
+{
+    struct driver *d = ctx;
+
+    if (d->gate && d->job->stop == STOP_NONE)
+        network_gate_explained(d->gate, text);
+}
+
+static void show_table(void *ctx, const char *table)
+{
+    struct driver *d = ctx;
+
+    if (d->live)
+        live_make_way(d->live);
+    d->opts->table(table);
 }
 
 static void on_wake(uv_timer_t *timer)
@@ -560,6 +596,7 @@ static void finish(struct driver *d)
     strvec_release(&d->unsaid);
     strbuf_release(&d->waited_for);
     turn_free(d->turn);
+    network_gate_free(d->gate);
     if (d->engine)
         d->engine->ops->free(d->engine);
     uv_walk(&d->loop, close_handle, NULL);
@@ -599,8 +636,13 @@ struct job *drive(const struct plan *plan, const struct rundir *rd,
                                       .turn = turn,
                                       .released = released,
                                       .refused = refused,
+                                      .tried = tried,
+                                      .explained = explained,
                                       .ctx = &d};
     d.job = job_new(plan, &opts->rules);
+    if (opts->rules.preflight)
+        d.gate = network_gate_new(
+            plan, &(struct network_gate_host){.observe = pass_on, .show = show_table, .ctx = &d});
     catch_signals(&d);
     const struct engine_open how = {.loop = &d.loop,
                                     .plan = plan,

@@ -22,6 +22,7 @@ struct drive_options {
     bool no_status;        /* no line at the bottom of a terminal */
     struct log_gaps *gaps; /* gets what is missing from logs */
     void (*note)(const char *text);
+    void (*table)(const char *text); /* lines, the first one a sentence */
     /* What there is to start was asked for: a moment for what nobody waits for. Or NULL. */
     void (*begun)(void *ctx);
     /* The job has ended; its last output may still be on its way to somebody who does not read. */

@@ -30,7 +30,8 @@ struct job *job_new(const struct plan *plan, const struct job_rules *rules)
     struct job *job = xcalloc(1, sizeof(*job));
 
     job->counted = has_counts(plan->spec);
-    job->gated = plan->spec->gang && plan->launcher < 0 && plan->n_replicas > 1;
+    job->gated =
+        (plan->spec->gang && plan->launcher < 0 && plan->n_replicas > 1) || rules->preflight;
     job->plan = plan;
     job->rules = *rules;
     job->admitted = !rules->queued;

@@ -19,7 +19,7 @@ bool ending_ok(const struct ending *e)
 
 bool ending_is_refused(const struct ending *e)
 {
-    return e->fate == CAUSE_IMAGE || e->fate == CAUSE_UNSCHEDULABLE;
+    return e->fate == CAUSE_IMAGE || e->fate == CAUSE_UNSCHEDULABLE || e->fate == CAUSE_NOT_READY;
 }
 
 bool ending_is_ours(const struct ending *e)

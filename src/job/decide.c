@@ -281,6 +281,8 @@ static enum stop_reason stop_wanted(const struct job *job, const struct trigger 
 /* Whoever debugs a job says when that is over. */
 static bool all_ended(const struct job *job, const struct live *live)
 {
+    if (job->rules.preflight_only && job->stop == STOP_NONE && job->phase == JOB_PENDING)
+        return job->n_up == job->plan->n_replicas;
     if (live->commands > 0 || (job->debugging && job->stop == STOP_NONE))
         return false;
     return job->stop != STOP_NONE || job->n_pending + job->n_backoff == 0;

@@ -79,9 +79,9 @@ struct ending {
     bool known; /* false: gone with unknown exit status */
     int code;   /* exit code, or -1 if a signal ended it */
     int signal; /* or 0 */
-    /* What the platform did to it: IMAGE and UNSCHEDULABLE (never started), EVICTED, GONE
-     * (removed). Nothing else is known then: how its processes ended follows from that. NONE:
-     * nothing. */
+    /* What the platform did to it: IMAGE and UNSCHEDULABLE (never started), NOT_READY (cannot
+     * reach another replica), EVICTED, GONE (removed). Nothing else is known then: how its
+     * processes ended follows from that. NONE: nothing. */
     enum cause_kind fate;
     int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
     char exec_what[64]; /* the step that failed: "exec", "chdir /x" */
@@ -223,6 +223,9 @@ struct job_rules {    /* what a caller may set; times in ms */
     bool trust_launcher;
     bool hold;   /* keep the replicas of a failed attempt */
     bool queued; /* nothing starts before admission, also after a pause */
+    /* Every replica is opened first, also where the file does not ask for it, so that the network
+     * between them can be tried; only: the job has succeeded then. */
+    bool preflight, preflight_only;
 };
 
 /* How a platform classifies a failure (retry.c). */

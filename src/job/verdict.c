@@ -117,6 +117,11 @@ static void add_fate(const struct job *job, const struct cause *c, struct strbuf
     const char *why = c->end.fate || late ? job_why(job, (uint32_t)c->replica) : NULL;
     char text[DURATION_TEXT];
 
+    if (c->kind == CAUSE_NOT_READY && why && !late) { /* "cannot reach …" */
+        strbuf_addch(out, ' ');
+        strbuf_add_escaped(out, why, strlen(why));
+        return;
+    }
     if (c->kind == CAUSE_IMAGE)
         strbuf_addstr(out, " could not get its image");
     else if (c->kind == CAUSE_EVICTED)
@@ -170,7 +175,10 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
     if (verdict_no_ranks(c, out))
         return;
     verdict_mpirun(job, c, out);
-    add_who(job, c, out);
+    if (c->kind == CAUSE_NOT_READY && c->end.fate) /* its replica, not the process to come */
+        strbuf_addstr(out, job->plan->replicas[c->replica].name);
+    else
+        add_who(job, c, out);
     if (verdict_blame(c, out))
         return;
     switch (c->kind) {
@@ -429,6 +437,10 @@ static void add_success(const struct job *job, struct strbuf *out)
     const struct launch *l = job_last_launch(job);
     uint32_t ranks = l ? l->size : 0;
 
+    if (job->rules.preflight_only) {
+        strbuf_addstr(out, "passed its preflight; no command was started (--preflight=only)");
+        return;
+    }
     if (add_success_by_rule(job, out))
         return;
     for (uint32_t i = 0; !l && i < job->plan->n_processes; i++)

@@ -13,6 +13,8 @@ static const struct field rules[] = {
     F(struct job_rules, trust_launcher, FIELD_BOOL, 0),
     F(struct job_rules, hold, FIELD_BOOL, 0),
     F(struct job_rules, queued, FIELD_BOOL, 0),
+    F(struct job_rules, preflight, FIELD_BOOL, 0),
+    F(struct job_rules, preflight_only, FIELD_BOOL, 0),
 };
 const struct fields record_rules = FIELDS(rules);
 

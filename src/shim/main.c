@@ -23,10 +23,19 @@ static const struct role {
     const char *name; /* of the program, or its first argument */
     int (*main)(int argc, char **argv);
 } roles[] = {
-    {"supervise", supervise_main}, {"probe", probe_main},   {"agent", agent_main},
-    {"ssh", agent_main},           {"rsh", agent_main},     {"muster-rank", rank_main},
-    {"rank", rank_main},           {"mpirun", mpirun_main}, {"pod", pod_main},
-    {"connect", connect_main},     {"peer", peer_main},     {"exec", exec_main},
+    {"supervise", supervise_main},
+    {"probe", probe_main},
+    {"agent", agent_main},
+    {"ssh", agent_main},
+    {"rsh", agent_main},
+    {"muster-rank", rank_main},
+    {"rank", rank_main},
+    {"mpirun", mpirun_main},
+    {"pod", pod_main},
+    {"connect", connect_main},
+    {"peer", peer_main},
+    {"exec", exec_main},
+    {"try", try_main},
 };
 
 static const struct role *find_role(const char *name)

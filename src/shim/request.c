@@ -14,6 +14,7 @@
 #include "shim/pod.h"
 #include "shim/server.h"
 #include "shim/shim.h"
+#include "shim/trial.h"
 #include "shim/volumes.h"
 
 /* --- SETUP ------------------------------------------------------------------------------------ */
@@ -270,7 +271,8 @@ int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
         [WIRE_HOLD] = handle_hold,        [WIRE_END] = handle_end,
         [WIRE_ATTACH] = master_attach,    [WIRE_FILE] = pod_file,
         [WIRE_FOLLOW] = feed_follow,      [WIRE_MORE] = pod_more,
-        [WIRE_FILES_END] = pod_files_end,
+        [WIRE_FILES_END] = pod_files_end, [WIRE_TRY] = trial_begin,
+        [WIRE_TRY_END] = trial_end,
     };
 
     if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])

@@ -21,6 +21,7 @@
  *     logfile.c    one log, and the marks that say what came from which stream
  *     server.c     the socket of rsh agents and rank wrappers
  *     group.c      limits by cgroup
+ *     trial.c      the network between replicas, tried
  *     pod.c        the supervisor as the first process of a container; feed.c sends its logs
  *
  * Everything is single-threaded and driven by one epoll set, one event per turn: a handler may free
@@ -144,7 +145,8 @@ struct shim {
     struct outer *outer;          /* see outer.h */
     struct groups *groups;
     struct overlay overlay;
-    struct pod *pod; /* NULL: it is not in one */
+    struct pod *pod;      /* NULL: it is not in one */
+    struct trial *trials; /* under way; trial.h */
 };
 
 /* --- supervise.c ------------------------------------------------------------------------------ */

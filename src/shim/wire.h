@@ -78,6 +78,10 @@ enum wire_type {
                        is sent as OUTPUT, from these offsets; others from their beginning */
     WIRE_MORE,   /* in a pod: bytes, appended to the file of the last FILE */
     WIRE_FILES_END, /* in a pod: no body. Answered by FILES. */
+    WIRE_TRY,       /* u32 id, u32 replica, str address, u32 port, bytes token (WIRE_TOKEN of
+                       them): the replica calls this address and port, or for "" listens at its own
+                       (trial.h). At most one of each in a replica. Answered by TRIED. */
+    WIRE_TRY_END,   /* no body: those that listen end */
 
     /* shim -> muster */
     WIRE_READY =
@@ -121,6 +125,9 @@ enum wire_type {
     WIRE_FILES,  /* i32 0 or -errno, str path: the first file since the last FILES_END that could
                           not be written */
     WIRE_TOLD,   /* in a pod: no body. All that was true at ATTACH is told. */
+    WIRE_TRIED,  /* u32 id, i32 0 or -errno, u32 port (of one that listens; 0: it called), i64
+                          latency, i64 bytes that arrived, i64 how long that took (ns). Not
+                          repeated to another master. */
 
     /* agent, rank wrapper -> shim (and answers), on the agent socket */
     WIRE_AGENT_RUN = 128, /* str host, str shell_command, u32 forward (0/1), str origin of the
@@ -152,6 +159,8 @@ enum wire_type {
                              the stand-in was killed, and mpirun with it. */
     WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
 };
+
+#define WIRE_TOKEN 16 /* bytes of a token in TRY */
 
 /* LAUNCH in a report: u32 number (1, 2, … one per mpirun that this shim has seen ranks of; 0: its
  * ranks are in other pods), str origin: HOST/PID/START of the mpirun ("" = not found), str id: what

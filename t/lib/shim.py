@@ -13,9 +13,9 @@ import subprocess
 import tempfile
 import time
 
-SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW, MORE, FILES_END = range(1, 12)
+SETUP, SPAWN, SIGNAL, STOP, END, HOLD, ATTACH, FILE, FOLLOW, MORE, FILES_END, TRY, TRY_END = range(1, 14)
 READY, REFUSED, NOTE, STARTED, SPAWN_FAILED, EXITED, RANK_STARTED, RANK_EXITED, BYE, OPENED, HEARD, UNLOGGED = range(64, 76)
-LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES, TOLD = 76, 77, 78, 79, 80
+LAUNCH_BLAMED, LAUNCH_OVER, OUTPUT, FILES, TOLD, TRIED = 76, 77, 78, 79, 80, 81
 AGENT_RUN, AGENT_NO_HOST, AGENT_EXITED, PEER_DATA = 128, 130, 131, 144
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT, SPAWN_EXPAND = 1, 2, 4, 64
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
@@ -41,6 +41,7 @@ BODIES = {
     OUTPUT: ("output", "log:s offset:q data:b"),
     FILES: ("files", "error:i what:s"),
     TOLD: ("told", ""),
+    TRIED: ("tried", "id:u error:i port:u latency:q bytes:q took:q"),
     LAUNCH_OVER: ("launch-over", "launch:u origin:s id:s at:q known:u status:u began:q program:q unseen:u"),
     UNLOGGED: ("unlogged", "log:s error:i err:u missing:q data:b"),
 }
@@ -296,6 +297,11 @@ class Pod(Shim):
 
     def more(self, data):
         self.send(MORE, u32(len(data)) + data)
+
+    def trial(self, number, token, address="", port=0):
+        """Listens, or calls; what came of it."""
+        self.send(TRY, u32(number) + u32(0) + text(address) + u32(port) + u32(len(token)) + token)
+        return self.until("tried", id=number)
 
     def files_end(self):
         """The errno of the first file that could not be written, and its path."""

@@ -154,6 +154,30 @@ static void kubernetes_release(struct engine *en)
     cluster_end(kb);
 }
 
+static void kubernetes_try(struct engine *en, const struct net_try *t)
+{
+    struct kubernetes *kb = of(en);
+    struct pod *p = &kb->pods[t->replica];
+    const char *ip = kb->pods[t->to].ip;
+
+    frame_try(pod_out(p), 0, t->to == t->replica ? "" : ip ? ip : "0.0.0.0", t);
+    pod_flush(p);
+}
+
+static void kubernetes_try_end(struct engine *en)
+{
+    struct kubernetes *kb = of(en);
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        struct pod *p = &kb->pods[i];
+
+        if (!p->ready)
+            continue;
+        frame_try_end(pod_out(p));
+        pod_flush(p);
+    }
+}
+
 static void kubernetes_status(const struct engine *en, struct strbuf *out)
 {
     pods_status((const struct kubernetes *)en, out);
@@ -236,6 +260,9 @@ static const struct engine_ops kubernetes_ops = {
     .exec_stop = kubernetes_exec_stop,
     .log_open = kubernetes_log_open,
     .status = kubernetes_status,
+    .try = kubernetes_try,
+    .try_end = kubernetes_try_end,
+    .explain_unreachable = kubernetes_explain_unreachable,
 };
 
 static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)

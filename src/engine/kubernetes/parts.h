@@ -8,6 +8,7 @@
  *     pod_link.c    the shim in a pod: its frames, its logs, and a connection that may be lost
  *     init_log.c    init containers that failed, and what they wrote
  *     exec.c        commands in a replica for somebody outside the job
+ *     policies.c    what may keep pods from reaching each other
  *     pod_code.c    code and inputs, which are sent to it first
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
@@ -172,6 +173,10 @@ void pod_init_forget(struct pod *p);
 int kubernetes_exec(struct engine *en, uint32_t replica, const char *command, const int fds[3],
                     const struct exec_client *client, struct engine_exec **ret, struct err *e);
 void kubernetes_exec_stop(struct engine_exec *x);
+
+/* --- policies.c ------------------------------------------------------------------------------- */
+
+void kubernetes_explain_unreachable(struct engine *en);
 
 /* --- pod_link.c ------------------------------------------------------------------------------- */
 

@@ -273,6 +273,20 @@ static bool take_unlogged(struct pod *p, struct wire_reader *r)
     return wire_done(r);
 }
 
+static bool take_tried(struct pod *p, struct wire_reader *r)
+{
+    struct kubernetes *kb = p->kb;
+    struct net_tried t;
+
+    if (!frame_tried(r, &t))
+        return false;
+    const char *ip = kb->pods[t.id % kb->plan->n_replicas].ip;
+    t.address = ip ? ip : "?";
+    if (kb->client->tried)
+        kb->client->tried(kb->client->ctx, &t);
+    return true;
+}
+
 /* Each pod has numbers of its own. */
 static uint32_t number_launch(struct pod *p, const struct frame_launch *launch, bool starts)
 {
@@ -368,6 +382,8 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
         return take_unlogged(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_FILES:
         return pod_code_answer(p, r) ? TOOK_ALL : TOOK_WRONG;
+    case WIRE_TRIED:
+        return take_tried(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_TOLD:
     case WIRE_HEARD:
     case WIRE_BYE:

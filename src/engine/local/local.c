@@ -196,6 +196,27 @@ static void local_release(struct engine *en)
         ask_end(lo);
 }
 
+static void local_try(struct engine *en, const struct net_try *t)
+{
+    struct local *lo = (struct local *)en;
+
+    if (!is_live(lo))
+        return;
+    frame_try(&lo->out, t->replica, t->to == t->replica ? "" : lo->plan->replicas[t->to].address,
+              t);
+    local_flush(lo);
+}
+
+static void local_try_end(struct engine *en)
+{
+    struct local *lo = (struct local *)en;
+
+    if (!is_live(lo))
+        return;
+    frame_try_end(&lo->out);
+    local_flush(lo);
+}
+
 /* An init command has failed, and with it the process that waited for it. */
 static void init_ended(void *ctx, const struct observation *o)
 {
@@ -265,6 +286,8 @@ static const struct engine_ops local_ops = {
     .exec = local_exec,
     .exec_stop = exec_stop,
     .log_open = local_log_open,
+    .try = local_try,
+    .try_end = local_try_end,
 };
 
 static struct local *local_new(const struct engine_open *how)

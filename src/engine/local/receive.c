@@ -77,6 +77,18 @@ static bool take_unlogged(struct local *lo, struct wire_reader *r)
     return wire_done(r);
 }
 
+static bool take_tried(struct local *lo, struct wire_reader *r)
+{
+    struct net_tried t;
+
+    if (!frame_tried(r, &t))
+        return false;
+    t.address = lo->plan->replicas[t.id % lo->plan->n_replicas].address;
+    if (lo->client->tried)
+        lo->client->tried(lo->client->ctx, &t);
+    return true;
+}
+
 /* Returns false if the frame makes no sense. */
 static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader *r)
 {
@@ -90,6 +102,8 @@ static bool take_frame(struct local *lo, enum wire_type type, struct wire_reader
     }
     if (type == WIRE_UNLOGGED)
         return take_unlogged(lo, r);
+    if (type == WIRE_TRIED)
+        return take_tried(lo, r);
     if (type == WIRE_HEARD) {
         lo->killing = false;
         return true;
