@@ -42,9 +42,10 @@ static inline void journal_close(struct journal *jn) /* NULL is fine */
         jn->ops->close(jn);
 }
 
-/* Creates RUN_DIR/journal.jsonl below dirfd, one JSON object per line, and with the first event the
- * record of the job's definition (record.h). Not fsynced: both must survive muster, not the
- * machine. If a commit fails within a line (disk full), the next one writes that line again. */
+/* Creates or continues RUN_DIR/journal.jsonl below dirfd, one JSON object per line; with the first
+ * event also the record of the job's definition (record.h). Not fsynced: both must survive muster,
+ * not the machine. If a commit fails within a line (disk full), the next one writes that line
+ * again. */
 #define JOURNAL_NAME "journal.jsonl"
 int journal_open_jsonl(int dirfd, struct journal **ret, struct err *e);
 
@@ -55,6 +56,10 @@ int journal_text(int dirfd, struct strbuf *ret, struct err *e);
  * for reading only. -ENOENT: no record or no journal. -EINVAL: they are invalid, belong to
  * different jobs, or the journal has no event yet. The caller frees the job. */
 int journal_load(struct arena *a, int dirfd, struct job **ret, struct err *e);
+
+/* The same for a job that goes on: folds the journal into a new job, whose plan and rules must be
+ * those of the record. -ESTALE: they are not. journal_open_jsonl() then appends. */
+int journal_resume(int dirfd, struct job *job, struct err *e);
 
 /* Version of the format. In version 1 the reader computed restarts and the cause itself. */
 #define JOURNAL_VERSION 2

@@ -1,6 +1,7 @@
 /* jsonl.c - the journal of a foreground run: JSON lines in its run directory. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,19 +75,37 @@ static void jsonl_close(struct journal *jn)
 static const struct journal_ops jsonl_ops = {
     .add = jsonl_add, .commit = jsonl_commit, .close = jsonl_close};
 
+/* A line without its end counts for nobody: its writer was killed. */
+static off_t whole_lines(int fd, off_t size)
+{
+    char chunk[4096];
+
+    while (size > 0) {
+        size_t n = size < (off_t)sizeof(chunk) ? (size_t)size : sizeof(chunk);
+        const char *nl =
+            pread(fd, chunk, n, size - (off_t)n) == (ssize_t)n ? memrchr(chunk, '\n', n) : NULL;
+
+        size -= (off_t)n;
+        if (nl)
+            return size + (nl - chunk) + 1;
+    }
+    return 0;
+}
+
 int journal_open_jsonl(int dirfd, struct journal **ret, struct err *e)
 {
     auto_close int dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
-    auto_close int fd = openat(dirfd, JOURNAL_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    auto_close int fd = openat(dirfd, JOURNAL_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct stat st;
 
     if (dir < 0 || fd < 0 || fstat(fd, &st) < 0)
         return err_sys(e, -errno, "cannot create %s", JOURNAL_NAME);
     struct jsonl *jl = xcalloc(1, sizeof(*jl));
+    off_t whole = whole_lines(fd, st.st_size);
     *jl = (struct jsonl){.journal.ops = &jsonl_ops,
                          .dir_fd = TAKE_FD(dir),
                          .fd = TAKE_FD(fd),
-                         .whole = st.st_size,
+                         .whole = whole,
                          .batch = STRBUF_INIT,
                          .record = STRBUF_INIT};
     *ret = &jl->journal;

@@ -58,3 +58,21 @@ int journal_load(struct arena *a, int dirfd, struct job **ret, struct err *e)
     *ret = job;
     return 0;
 }
+
+int journal_resume(int dirfd, struct job *job, struct err *e)
+{
+    auto_strbuf struct strbuf record = STRBUF_INIT, journal = STRBUF_INIT, own = STRBUF_INIT;
+    size_t len;
+
+    int r = io_read_regular(dirfd, RECORD_NAME, LIMIT_REPORT_BYTES, &record, e);
+    if (r == 0)
+        r = journal_text(dirfd, &journal, e);
+    if (r == 0)
+        r = check_mark(&journal, &record, e);
+    if (r < 0)
+        return r;
+    record_write(&own, job->plan, &job->rules);
+    if (own.len != record.len || memcmp(own.buf, record.buf, own.len) != 0)
+        return err_set(e, -ESTALE, "the job is not planned as it was recorded in %s", RECORD_NAME);
+    return journal_replay(job, journal.buf, journal.len, &len, e);
+}
