@@ -1,4 +1,5 @@
 /* cancel.c - `muster cancel`: stops a job that runs, as SIGTERM to its muster would. */
+#include "cli/attach.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "client/ask.h"
@@ -6,6 +7,15 @@
 struct options {
     bool now;
 };
+
+/* Nobody is there to be asked: we attach, and see it through. */
+static int cancel_detached(const struct run_ref *run, bool now)
+{
+    enum { CANCELLED = 143 };
+    int code = attach_to(run, &(struct attach){.cancel = now ? 2 : 1});
+
+    return code == CANCELLED ? EXIT_FINE : code;
+}
 
 static int run_cancel(const struct verb *verb, int argc, char **argv)
 {
@@ -17,7 +27,11 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
     if (code == 0)
-        code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
+        code = target_pick(verb, a, ops.n ? ops.v[0] : NULL, RUNS_LIVING, &run);
+    if (code == 0 && run.kept_until)
+        return cancel_detached(&run, o.now);
+    if (code == 0)
+        code = target_is_living(&run);
     if (code != 0)
         return code;
     if (runs_ask(&run, o.now ? "kill" : "cancel", NULL, &e) < 0)
@@ -35,9 +49,11 @@ const struct verb verb_cancel = {
     .name = "cancel",
     .synopsis = "[--now] [ID]",
     .summary = "stop a running job",
-    .about = "Sends SIGTERM to every process and, after the grace period, SIGKILL; a second cancel "
-             "sends SIGKILL at once. Returns as soon as the run has the request; use muster wait "
-             "to wait for its end. The exit code of the run is 143.\n\n" TARGET_ABOUT,
+    .about =
+        "Sends SIGTERM to every process and, after the grace period, SIGKILL; a second cancel "
+        "sends SIGKILL at once. Returns as soon as the run has the request; use muster wait "
+        "to wait for its end. The exit code of the run is 143. A detached job is cancelled in the "
+        "cluster, and its end is waited for.\n\n" TARGET_ABOUT,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_cancel,

@@ -44,6 +44,11 @@ static int delete_one(const struct options *o, const struct run_ref *run, bool b
         tell_error("%s is still running; stop it first: muster cancel %s", run->id, run->id);
         return EXIT_FAILED;
     }
+    if (run->kept_until) {
+        tell_error("%s is detached and may still be running; stop it first: muster cancel %s",
+                   run->id, run->id);
+        return EXIT_FAILED;
+    }
     if (by_path && (fd < 0 || !is_made_by_us(fd))) {
         tell_error("%s is not a run directory", run->dir);
         return EXIT_FAILED;

@@ -154,6 +154,7 @@ const struct verb verb_list = {
     .about =
         "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
         "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
+        "one that continues in a cluster is `detached`; "
         "a run "
         "whose muster is stopped (Ctrl-Z) is `stopped`.",
     .opts = opts,

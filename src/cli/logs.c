@@ -456,6 +456,8 @@ static int run_logs(const struct verb *verb, int argc, char **argv)
     else
         (void)show_all(&view);
     finish_lines(&view);
+    if (run.kept_until)
+        tell_note("the job is detached; muster attach fetches the rest of its output");
     return finish_output();
 }
 

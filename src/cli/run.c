@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/as_typed.h"
+#include "cli/attach.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "cli/explain.h"
@@ -36,12 +41,15 @@
 #include "rundir/outputs.h"
 #include "rundir/reserve.h"
 
+enum { LEAST_KEPT_S = 10 };
+
 struct run_options {
     struct command_options command;
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms, hang_timeout_ms;
     const char *isolate, *report, *run_dir, *on;
     bool trust_launcher, hold, no_prefix, quiet;
     struct strvec preflight;
+    struct strvec detach; /* "": for the usual time */
     struct job_options job;
 };
 
@@ -84,6 +92,9 @@ static const struct opt run_opts[] = {
      isolation_levels, 0},
     {"on", 0, OPT_CHOICE, AT(on), NULL,
      "choose where it runs (default: local, or `on` of the configuration)", engine_names, 0},
+    {"detach", 0, OPT_WORDS, AT(detach), "D",
+     "on a cluster: exit when all processes have started; keep the job for D (default 168h)", NULL,
+     0},
     {"run-dir", 0, OPT_STRING, AT(run_dir), "DIR", "use DIR as the run directory", NULL, 0},
     {"no-prefix", 0, OPT_FLAG, AT(no_prefix), NULL, "show output without [replica/rank]", NULL, 0},
     {"quiet", 'q', OPT_FLAG, AT(quiet), NULL,
@@ -112,6 +123,8 @@ struct run {
     struct err report_err;
     struct command_line command; /* as it was typed */
     struct settings settings;
+    int64_t keep_s;          /* of a job that is detached */
+    const struct attach *at; /* the run is there, and goes on; NULL: it is a new one */
 };
 
 static void run_release(struct run *run)
@@ -122,8 +135,21 @@ static void run_release(struct run *run)
     rundir_release(&run->rd);
     job_file_release(&run->jf);
     arena_free(run->a);
+    strvec_release(&run->o.detach);
     job_options_release(&run->o.job);
     strvec_release(&run->o.preflight);
+}
+
+/* The job goes on, whatever keeps us from it. */
+static int refuse_attach(const struct run *run, const struct err *e)
+{
+    const struct away *away = &run->at->away;
+
+    tell_error("cannot attach to %s: %s", run->at->run->id, e->text);
+    print_try(arena_printf(run->a, "kubectl --context %s -n %s delete job %s # ends it",
+                           away->context, away->namespace_,
+                           arena_printf(run->a, "muster-%s", run->at->run->id)));
+    return EXIT_MUSTER;
 }
 
 static int refuse(const char *what, const struct err *e)
@@ -141,7 +167,9 @@ static int spec_from_file(struct run *run, const char *path, struct job_spec **r
 
     const struct read_options opts = job_read_options(&run->o.job);
 
-    if (job_file_read(run->a, path, &opts, jf, &e) < 0)
+    int r = run->at ? job_file_read_copy(run->a, path, run->rd.fd, RUNDIR_JOB_FILE, &opts, jf, &e)
+                    : job_file_read(run->a, path, &opts, jf, &e);
+    if (r < 0)
         return refuse(NULL, &e);
     if (jf->verdict != VERDICT_ACCEPT && tell_other_file(jf))
         return EXIT_MUSTER;
@@ -337,11 +365,81 @@ static bool is_preflight_only(const struct run_options *o)
     return o->preflight.n > 0 && *o->preflight.v[o->preflight.n - 1];
 }
 
+/* The job file may be another one when somebody attaches. */
+static int keep_job_file(const struct run *run, struct err *e)
+{
+    const struct doc *doc = &run->jf.doc;
+
+    if (!run->engine->detaches || !run->jf.path)
+        return 0;
+    return io_write_atomic(run->rd.fd, RUNDIR_JOB_FILE, doc->source, doc->source_len, e);
+}
+
+/* Everything that has to be there before the job runs. */
+static int make_rundir(struct run *run, const struct plan *plan, struct err *e)
+{
+    struct rundir *rd = &run->rd;
+    int r = rundir_make(rd, e);
+
+    if (r == 0)
+        r = rundir_fill(rd, plan, e);
+    if (r == 0)
+        r = command_line_write(rd->fd, &run->command, e);
+    if (r == 0)
+        r = keep_job_file(run, e);
+    return r;
+}
+
+static void tell_preparations(struct run *run, const struct plan *plan)
+{
+    for (size_t i = 0; i < run->rd.notes.n; i++)
+        tell_note(run->rd.notes.v[i]);
+    drop_stale_findings(&run->jf.diags, &run->o.job, &run->changes, run->engine);
+    if (plan_refused(plan))
+        tell_missing(run->a, plan);
+    else
+        tell_preface(&run->jf, &run->changes, plan);
+}
+
+/* It goes on in the cluster. The id is the last line of stdout, for scripts. */
+static int tell_detached(struct run *run)
+{
+    const char *id = run->rd.run_id;
+    char until[64] = "";
+    time_t at = (time_t)(clock_real() / NS_PER_S + run->keep_s);
+    struct tm tm;
+
+    if (localtime_r(&at, &tm))
+        (void)strftime(until, sizeof(until), "%Y-%m-%d %H:%M", &tm);
+    tell_detached_note(id, until);
+    rundir_leave(&run->rd);
+    printf("%s\n", id);
+    return finish_output();
+}
+
+static int finish_run(struct run *run, struct job *job)
+{
+    struct rundir *rd = &run->rd;
+
+    if (job->phase != JOB_ENDED) {
+        job_free(job);
+        return tell_detached(run);
+    }
+    int code = tell(run, job);
+    bool began = !never_began(job);
+    job_free(job);
+    azureml_dir_finish(run->plan);
+    (void)unlinkat(rd->fd, RUNDIR_JOB_FILE, 0);
+    if (began)
+        rundir_finish(rd, &run->settings.retention);
+    else
+        rundir_discard(rd);
+    return code;
+}
+
 static int run_in(struct run *run)
 {
     const struct run_options *o = &run->o;
-    const struct job_spec *spec = run->spec;
-    struct rundir *rd = &run->rd;
     struct err e;
     const struct plan *plan;
     struct drive_options drive_opts = {
@@ -359,41 +457,36 @@ static int run_in(struct run *run)
         .colour = {want_colour(stdout), want_colour(stderr)},
         .no_prefix = o->no_prefix,
         .no_status = o->quiet,
+        .attach = run->at,
+        .cancel = run->at ? run->at->cancel : 0,
+        .detach = o->detach.n > 0 && !run->at,
+        .keep_s = run->engine->detaches ? run->keep_s : 0,
         .gaps = &run->gaps,
         .note = tell_note,
         .table = tell_table,
-        .begun = write_plan,
+        .begun = run->at ? NULL : write_plan,
         .ended = write_report,
         .ctx = run,
     };
 
-    if (run->engine->plan(run->a, spec, &run->survey, &plan, &e) < 0)
-        return refuse_job(run, CAUSE_UNSCHEDULABLE, "the job cannot be planned", &e);
-    for (size_t i = 0; i < rd->notes.n; i++)
-        tell_note(rd->notes.v[i]);
-    drop_stale_findings(&run->jf.diags, &o->job, &run->changes, run->engine);
-    if (plan_refused(plan))
-        tell_missing(run->a, plan);
-    else
-        tell_preface(&run->jf, &run->changes, plan);
+    if (run->engine->plan(run->a, run->spec, &run->survey, &plan, &e) < 0)
+        return run->at ? refuse_attach(run, &e)
+                       : refuse_job(run, CAUSE_UNSCHEDULABLE, "the job cannot be planned", &e);
+    if (!run->at)
+        tell_preparations(run, plan);
     drive_hold_signals();
-    if (rundir_make(rd, &e) < 0 || rundir_fill(rd, plan, &e) < 0 ||
-        command_line_write(rd->fd, &run->command, &e) < 0)
+    if (!run->at && make_rundir(run, plan, &e) < 0)
         return refuse_start(run, plan, NULL, &e);
     run->plan = plan;
-    reserve_take(rd->fd, plan);
-    struct job *job = drive(plan, rd, &drive_opts, &e);
+    if (!run->at)
+        reserve_take(run->rd.fd, plan);
+    struct job *job = drive(plan, &run->rd, &drive_opts, &e);
+    if (!job && run->at)
+        rundir_leave(&run->rd);
     if (!job)
-        return refuse_start(run, plan, "the job could not be started", &e);
-    int code = tell(run, job);
-    bool began = !never_began(job);
-    job_free(job);
-    azureml_dir_finish(plan);
-    if (began)
-        rundir_finish(rd, &run->settings.retention);
-    else
-        rundir_discard(rd);
-    return code;
+        return run->at ? refuse_attach(run, &e)
+                       : refuse_start(run, plan, "the job could not be started", &e);
+    return finish_run(run, job);
 }
 
 /* Everything up to the plan; 0, or the exit code after telling why not. */
@@ -410,7 +503,7 @@ static int prepare(struct run *run, const struct job_spec *spec)
         return refuse(NULL, &e); /* usage */
     if (run->o.report && tell_check_file(run->o.report, &e) < 0)
         return refuse("the report cannot be written", &e);
-    if (rundir_name(id, run->o.run_dir, rd, &e) < 0)
+    if (!run->at && rundir_name(id, run->o.run_dir, rd, &e) < 0)
         return refuse_job(run, CAUSE_UNSCHEDULABLE, NULL, &e);
     int r = job_runnable(o, run->spec, &e);
     if (r < 0)
@@ -420,6 +513,10 @@ static int prepare(struct run *run, const struct job_spec *spec)
     rq.run_id = rd->run_id;
     rq.run_dir = rd->path;
     rq.scratch_dir = rd->scratch;
+    if (run->at) { /* what is the current context by now does not matter */
+        rq.context = run->at->away.context;
+        rq.namespace_ = run->at->away.namespace_;
+    }
     if (run->o.command
             .n) { /* no file says which variables it needs: all, as torchrun and mpirun do */
         rq.inherit_all = !o->clean_env;
@@ -463,7 +560,43 @@ static void leave_run_dir(struct run_options *o)
     o->run_dir = NULL;
 }
 
-static int run_words(const struct verb *verb, int argc, char **argv, bool again)
+static int check_detach(struct run *run)
+{
+    const struct strvec *v = &run->o.detach;
+    int64_t ms = LIMIT_DETACHED_S * INT64_C(1000);
+
+    if (v->n > 0 && *v->v[v->n - 1] &&
+        (duration_option_ms(v->v[v->n - 1], &ms) < 0 || ms < LEAST_KEPT_S * INT64_C(1000) ||
+         ms > LIMIT_KEEP_S * INT64_C(1000)))
+        return usage_error(&verb_run,
+                           "--detach must be a duration from %ds to %dh such as 12h, not \"%s\"",
+                           LEAST_KEPT_S, LIMIT_KEEP_S / 3600, v->v[v->n - 1]);
+    run->keep_s = ms / 1000;
+    if (v->n == 0 || run->engine->detaches)
+        return 0;
+    tell_error("--detach is not available with --on %s: the job ends with its muster process",
+               run->engine->name);
+    print_try("nohup muster run … &");
+    return EXIT_MUSTER;
+}
+
+/* Before the job file is read: it is in there. */
+static int open_attached(struct run *run)
+{
+    const struct run_ref *ref = run->at->run;
+    struct err e;
+
+    run->engine = run->at->engine;
+    run->o.quiet |= run->at->quiet;
+    if (run->at->report)
+        run->o.report = run->at->report;
+    if (rundir_name(ref->id, ref->dir, &run->rd, &e) == 0 && rundir_open(&run->rd, &e) == 0)
+        return 0;
+    return refuse_attach(run, &e);
+}
+
+static int run_with(const struct verb *verb, int argc, char **argv, bool again,
+                    const struct attach *at)
 {
     CLEANUP(run_release)
     struct run run = {.o = {.grace_ms = -1,
@@ -471,19 +604,21 @@ static int run_words(const struct verb *verb, int argc, char **argv, bool again)
                             .recovery_timeout_ms = 60000,
                             .isolate = "auto",
                             .preflight = STRVEC_INIT,
+                            .detach = STRVEC_INIT,
                             .job = JOB_OPTIONS_INIT},
                       .a = arena_new(),
                       .engine = &engine_local,
                       .survey = SURVEY_INIT,
                       .rd = RUNDIR_INIT,
-                      .command = COMMAND_INIT};
+                      .command = COMMAND_INIT,
+                      .at = at};
     struct operands ops;
     struct job_spec *spec = NULL;
 
     command_line_of(argc, argv, &run.command); /* parsing changes the order of the words */
     if (opts_parse(verb, &run.o, argc, argv, &ops) < 0)
         return verb->usage_exit;
-    tell_quietly(run.o.quiet);
+    tell_quietly(run.o.quiet || (at && at->quiet));
     if (again)
         leave_run_dir(&run.o);
     struct err e;
@@ -492,10 +627,14 @@ static int run_words(const struct verb *verb, int argc, char **argv, bool again)
         code = refuse(NULL, &e);
     if (code == 0 && settings_read(run.a, &run.settings) < 0)
         code = EXIT_MUSTER;
-    if (code == 0 && place_engine(run.o.on ? run.o.on : run.settings.on, &run.engine, &e) < 0)
+    if (code == 0 && at)
+        code = open_attached(&run);
+    else if (code == 0 && place_engine(run.o.on ? run.o.on : run.settings.on, &run.engine, &e) < 0)
         code = refuse(NULL, &e);
     if (code == 0 && run.o.preflight.n > 0 && run.engine == &engine_sim)
         code = usage_error(verb, "--preflight: --on sim has no network");
+    if (code == 0)
+        code = check_detach(&run);
     if (code == 0)
         code = run.o.command.n ? command_spec(verb, &run.o.command, &ops, run.a, &spec)
                                : spec_from_file(&run, ops.v[0], &spec);
@@ -506,12 +645,21 @@ static int run_words(const struct verb *verb, int argc, char **argv, bool again)
 
 static int run_main(const struct verb *verb, int argc, char **argv)
 {
-    return run_words(verb, argc, argv, false);
+    return run_with(verb, argc, argv, false, NULL);
 }
 
 int run_again(int argc, char **argv)
 {
-    return run_words(&verb_run, argc, argv, true);
+    return run_with(&verb_run, argc, argv, true, NULL);
+}
+
+int run_attached(const struct attach *at)
+{
+    const struct strvec *words = &at->command.argv;
+    auto_free char **argv = xcalloc(words->n + 1, sizeof(*argv)); /* its order is changed */
+
+    memcpy(argv, words->v, words->n * sizeof(*argv));
+    return run_with(&verb_run, (int)words->n, argv, false, at);
 }
 
 static bool command_begins(const void *options, const char *operand)
@@ -533,7 +681,9 @@ const struct verb verb_run = {
         "and MASTER_PORT set. The first to fail stops the others. Rank 0 reads muster's stdin.\n"
         "\n"
         "Ctrl-C stops the job with SIGTERM, after the grace period with SIGKILL; a second Ctrl-C "
-        "at once. SIGUSR1 and SIGUSR2 are passed on to every process.",
+        "at once. SIGUSR1 and SIGUSR2 are passed on to every process. On a cluster Ctrl-\\ "
+        "(SIGQUIT) "
+        "detaches.",
     .opts = run_opts,
     .parts = run_parts,
     .usage_exit = EXIT_MUSTER,

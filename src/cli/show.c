@@ -48,7 +48,9 @@ static void print_verdict(const struct run_ref *run, const struct node *report)
     const char *said = node_text(node_get(report, "verdict"), "");
     struct err e;
 
-    if (*said)
+    if (*said && run->kept_until)
+        print_safe("detached; last known state: ", said, "\n");
+    else if (*said)
         print_safe("", said,
                    run->no_report ? "; its report could not be written, this is from its journal\n"
                                   : "\n");
@@ -76,6 +78,16 @@ static void print_command(const struct run_ref *run)
     print_safe("  in: ", c.cwd, "\n");
 }
 
+static void print_kept(const struct run_ref *run)
+{
+    auto_strbuf struct strbuf attach = STRBUF_INIT;
+    char until[CLOCK_TEXT];
+
+    add_as_typed(&attach, "muster attach");
+    printf("  to continue with it: %s %s\n  the cluster keeps it until %s\n", attach.buf, run->id,
+           clock_rfc3339(run->kept_until, until));
+}
+
 static void print_head(const struct run_ref *run, const struct node *report)
 {
     const struct node *outputs = node_get(report, "outputs");
@@ -91,6 +103,8 @@ static void print_head(const struct run_ref *run, const struct node *report)
                duration_text((until - run->started) / NS_PER_MS, took));
     if (run->exit_code >= 0)
         printf("  exit code %d\n", run->exit_code);
+    if (run->kept_until)
+        print_kept(run);
     print_command(run);
     print_safe("  run directory: ", run->dir, "\n");
     for (size_t i = 0; outputs && outputs->type == NODE_SEQ && i < outputs->n; i++)
@@ -273,7 +287,8 @@ const struct verb verb_show = {
              "run --report, so far: without an outcome while the job runs. -o yaml is the job's "
              "status in the words of the platform that its file was written for.\n"
              "\n"
-             "A run whose muster process was killed is shown as its journal has it.\n"
+             "A run that is detached, or whose muster process was killed, is shown as its journal "
+             "has it.\n"
              "\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_USAGE,

@@ -25,15 +25,21 @@ int target_find(const struct verb *verb, struct arena *a, const char *word, stru
 int target_living(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
 {
     int code = target_pick(verb, a, word, RUNS_LIVING, ret);
+
+    return code ? code : target_is_living(ret);
+}
+
+int target_is_living(const struct run_ref *ret)
+{
     struct err e;
 
-    if (code != 0)
-        return code;
     if (ret->alive && runs_is_stuck(ret, &e))
         return target_failed(ret, &e);
     if (ret->alive)
         return 0;
-    if (ret->exit_code >= 0)
+    if (ret->kept_until)
+        tell_error("%s is detached; use muster attach %s", ret->id, ret->id);
+    else if (ret->exit_code >= 0)
         tell_error("%s has ended: %s, exit code %d", ret->id, ret->state, ret->exit_code);
     else
         tell_error("%s has ended: the muster process was killed", ret->id);

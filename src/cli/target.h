@@ -24,6 +24,9 @@ int target_find(const struct verb *verb, struct arena *a, const char *word, stru
  * or does not respond with what to do. */
 int target_living(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret);
 
+/* The second half of it: 0, or the exit code. */
+int target_is_living(const struct run_ref *run);
+
 /* "muster: error: RUN: text"; EXIT_FAILED. */
 int target_failed(const struct run_ref *run, const struct err *e);
 

@@ -264,6 +264,24 @@ void tell_verdict(const struct job *job, const struct verdict_context *ctx)
     tell_path(*ctx->missing ? ": " : "; logs: ", ctx->run_dir, *ctx->missing ? "\n" : "/logs\n");
 }
 
+void tell_detached_note(const char *id, const char *until)
+{
+    static const struct {
+        const char *verb, *what;
+    } ways[] = {{"muster attach", "continue with it, to its verdict"},
+                {"muster logs", "show the output fetched so far"},
+                {"muster cancel", "stop it and remove it from the cluster"}};
+
+    (void)fprintf(stderr, "muster: detached: the job continues; the cluster keeps it until %s\n",
+                  until);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        auto_strbuf struct strbuf line = STRBUF_INIT;
+
+        add_as_typed(&line, ways[i].verb);
+        (void)fprintf(stderr, "  %s %s   %s\n", line.buf, id, ways[i].what);
+    }
+}
+
 void tell_outputs(const struct strvec *outputs)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;

@@ -41,6 +41,9 @@ struct verdict_context {
  * it, where the logs are and what they lack. */
 void tell_verdict(const struct job *job, const struct verdict_context *ctx);
 
+/* The job goes on without us: how to come back, and until when. */
+void tell_detached_note(const char *id, const char *until);
+
 /* "  outputs: DIR", if there are any. */
 void tell_outputs(const struct strvec *outputs);
 /* That the layer of --overlay is gone, if it is. */

@@ -16,6 +16,10 @@ static int run_wait(const struct verb *verb, int argc, char **argv)
         code = target_pick(verb, a, ops.n ? ops.v[0] : NULL, RUNS_LIVING_FIRST, &run);
     if (code != 0)
         return code;
+    if (run.kept_until) {
+        tell_error("%s is detached, and only muster attach %s learns how it ends", run.id, run.id);
+        return EXIT_MUSTER;
+    }
     if (runs_is_stuck(&run, &e)) {
         auto_strbuf struct strbuf text = STRBUF_INIT;
 
@@ -42,7 +46,9 @@ const struct verb verb_wait = {
     .summary = "wait until a job has ended, and exit with its code",
     .about =
         "Exits as muster run does: with the job's own code, 125 if the run was lost or there "
-        "is no such run. A job that has ended gives its code at once.\n"
+        "is no such run. A job that has ended gives its code at once. A detached job is not waited "
+        "for: "
+        "use muster attach.\n"
         "\n" TARGET_ID "Defaults to the only running job, or to the newest run if none is running.",
     .opts = opts,
     .usage_exit = EXIT_MUSTER,

@@ -6,6 +6,7 @@
 #include "doc/json_read.h"
 #include "job/report.h"
 #include "job/verdict.h"
+#include "journal/away.h"
 #include "journal/journal.h"
 #include "rundir/outputs.h"
 
@@ -31,6 +32,8 @@ void replay_fill(struct arena *a, int dir_fd, const char *state, struct run_ref 
         fill_from_first_line(a, dir_fd, ret);
         return;
     }
+    if (*job->plan->facts->site.run_id) /* its directory may have another name: --run-dir */
+        ret->id = job->plan->facts->site.run_id;
     ret->name = job->plan->spec->name;
     ret->dialect = job->plan->spec->dialect ? job->plan->spec->dialect : "";
     ret->started = job->created;
@@ -61,7 +64,7 @@ int replay_report(int dir_fd, const char *dir, struct strbuf *ret, struct err *e
     report_write(job,
                  &(struct report_context){.engine = job->plan->facts->site.engine,
                                           .recorded = true,
-                                          .killed = true,
+                                          .killed = away_until(dir_fd) <= clock_real(),
                                           .outputs = (const char *const *)outputs.v},
                  &j);
     strbuf_addch(ret, '\n');

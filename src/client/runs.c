@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "doc/json_read.h"
+#include "journal/away.h"
 #include "journal/journal.h"
 #include "client/ask.h"
 #include "client/replay.h"
@@ -61,6 +62,17 @@ static void fill_from_report(struct arena *a, const struct strbuf *text, struct 
     }
 }
 
+/* It has no report: it ended with its muster, or goes on without it. */
+static void fill_left(struct arena *a, int dir_fd, struct run_ref *ret)
+{
+    ns_t until = away_until(dir_fd);
+    bool kept = until > clock_real();
+
+    replay_fill(a, dir_fd, kept ? "detached" : "lost", ret);
+    if (kept && ret->exit_code < 0)
+        ret->kept_until = until;
+}
+
 static bool fill_ended(struct arena *a, int dir_fd, struct run_ref *ret)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -69,7 +81,7 @@ static bool fill_ended(struct arena *a, int dir_fd, struct run_ref *ret)
         fill_from_report(a, &text, ret);
     else if (faccessat(dir_fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
              faccessat(dir_fd, "logs", F_OK, 0) == 0)
-        replay_fill(a, dir_fd, "lost", ret);
+        fill_left(a, dir_fd, ret);
     else
         return false;
     return true;
@@ -123,6 +135,7 @@ static bool fill_living(struct arena *a, const char *scratch, struct run_ref *re
         ret->dir = answer_str(&an, "run_dir");
         ret->started = answer_int(&an, "started");
         ret->now = answer_int(&an, "now");
+        ret->muster = an.pid;
     }
     return true;
 }

@@ -2,7 +2,8 @@
  *
  * A run is alive while its run directory is locked (rundir.h); with a shared lock, its records are
  * complete. A run that has ended without a report is read from its journal (replay.h): if that has
- * no end either, the run was killed with its muster process and is lost. A request to a run takes
+ * no end either, the run is detached if its platform still keeps it (journal/away.h); else it was
+ * killed with its muster process and is lost. A request to a run takes
  * at most LIMIT_ASK_MS, and a run whose muster process is stopped (Ctrl-Z) is not waited for.
  */
 #ifndef CLIENT_RUNS_H
@@ -21,15 +22,17 @@ struct run_ref {
     const char *dir;                 /* the run directory */
     const char *scratch;             /* only if alive; NULL otherwise */
     const char *state; /* the phase, the outcome; "starting", "stopped", "not responding",
-                        * "refused", "lost", "unreadable" */
+                        * "refused", "detached", "lost", "unreadable" */
     bool alive;
     bool refused;        /* alive, but of another user */
     pid_t pid;           /* of its muster process if stopped or not responding; else 0 */
+    pid_t muster;        /* of its muster process if it responds; else 0 */
     int exit_code;       /* after the end; -1 = unknown */
     ns_t started, ended; /* 0 = not yet or unknown */
     ns_t now;            /* the time of a responding run, unaffected by clock changes; or 0 */
     const char *verdict; /* after the end, or "" */
     bool no_report;      /* ended; known only from its journal */
+    ns_t kept_until;     /* detached: the platform keeps it until then; else 0 */
 };
 
 struct runs { /* in the arena, in the order in which they started */

@@ -308,19 +308,32 @@ int job_text_read(struct arena *a, const struct job_text *text, const struct rea
     return 0;
 }
 
+static int read_from(struct arena *a, const char *path, const struct strbuf *text,
+                     const struct read_options *opts, struct job_file *ret, struct err *e)
+{
+    return job_text_read(
+        a,
+        &(struct job_text){
+            .name = path, .text = text->buf, .len = text->len, .dir = directory_of(a, path)},
+        opts, ret, e);
+}
+
 int job_file_read(struct arena *a, const char *path, const struct read_options *opts,
                   struct job_file *ret, struct err *e)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     int r = read_text(path, &text, e);
 
-    if (r < 0)
-        return r;
-    return job_text_read(
-        a,
-        &(struct job_text){
-            .name = path, .text = text.buf, .len = text.len, .dir = directory_of(a, path)},
-        opts, ret, e);
+    return r < 0 ? r : read_from(a, path, &text, opts, ret, e);
+}
+
+int job_file_read_copy(struct arena *a, const char *path, int dirfd, const char *copy,
+                       const struct read_options *opts, struct job_file *ret, struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    int r = io_read_regular(dirfd, copy, LIMIT_FILE_BYTES, &text, e);
+
+    return r < 0 ? r : read_from(a, path, &text, opts, ret, e);
 }
 
 void job_file_release(struct job_file *jf)

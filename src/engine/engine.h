@@ -30,12 +30,14 @@ struct engine_open {
     int stdin_fd;            /* stdin of rank 0 of a job without a file; -1 = /dev/null */
     int scratch_fd, logs_fd; /* directories of the run */
     bool waits;              /* the job continues without us, until another process attaches */
+    const struct job *job;   /* attach: as its journal has it; used during the call only */
     const struct engine_client *client; /* must outlive the engine */
 };
 
 struct engine_class {
     const char *name;
     bool has_images; /* containers are made of images: --image gives another one, not a place */
+    bool detaches;   /* its engines have `detach` */
     /* Looks up what the plan needs. *s is SURVEY_INIT. On -errno, e names what is missing and the
      * remedy, s->cause the kind of refusal. */
     int (*survey)(struct arena *a, const struct survey_request *rq, struct survey *s,
@@ -48,7 +50,8 @@ struct engine_class {
     /* Creates an engine for a new job. */
     int (*open)(const struct engine_open *how, struct engine **ret, struct err *e);
     /* Creates an engine for a job that another process has started: reports its state, starts and
-     * ends nothing. NULL: jobs of this engine end with the process that opened it. */
+     * ends nothing. NULL: jobs of this engine end with the process that opened it. An engine that
+     * detaches calls client->turn for the first time when all of its state is reported. */
     int (*attach)(const struct engine_open *how, struct engine **ret, struct err *e);
     const struct engine_here *here; /* NULL: the processes are not on this machine */
 };
@@ -105,6 +108,8 @@ struct engine_ops {
     void (*hold)(struct engine *en);    /* the attempt is over, keep its replicas */
     void (*clear)(struct engine *en);   /* end the attempt; another may follow */
     void (*release)(struct engine *en); /* end everything, then call client->released */
+    /* Lets the job continue without us for so long, then calls client->detached. NULL: cannot. */
+    void (*detach)(struct engine *en, int64_t keep_s);
     /* The decisions of this turn are complete; send them as one batch. NULL: every call takes
      * effect at once. */
     void (*commit)(struct engine *en);
@@ -152,6 +157,8 @@ struct engine_client {
     void (*turn)(void *ctx);                   /* all observations of this turn were delivered */
     void (*unlogged)(void *ctx, const struct unlogged *u); /* may be NULL */
     void (*released)(void *ctx); /* the engine holds nothing of the job any more */
+    /* The job continues without us; or, with e, only with us. NULL: `detach` is never called. */
+    void (*detached)(void *ctx, const struct err *e);
     /* The engine cannot run the job; nothing was started, and nothing more is reported. NULL:
      * reported as OBS_LOST. */
     void (*refused)(void *ctx, const struct err *e);

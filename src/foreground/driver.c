@@ -24,7 +24,7 @@
 #define STATUS_MS 250   /* how often the progress line is drawn */
 #define WAITING_MS 5000 /* until what is waited for is told */
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT};
 #define N_CAUGHT (sizeof(caught) / sizeof(caught[0]))
 
 struct driver {
@@ -46,6 +46,9 @@ struct driver {
     struct aborts aborts;
     bool write_failed; /* and somebody was told */
     bool impeded;      /* the supervisor is stopped, and somebody was told */
+    bool catching_up;  /* attach: the engine has not reported all that happened meanwhile */
+    bool leaving;      /* the engine was asked to detach */
+    bool leave_tried;  /* … and could not, or did */
     bool refused;      /* by the engine, before anything was started */
     struct err refusal;
     struct strvec unsaid;     /* notes that stderr did not take at once */
@@ -261,6 +264,38 @@ static void set_wake(struct driver *d, ns_t at)
                              at > now ? (uint64_t)((at - now) / NS_PER_MS) + 1 : 0, 0);
 }
 
+/* --- detaching -------------------------------------------------------------------------------- */
+
+static void leave(struct driver *d)
+{
+    if (d->leaving || d->job->phase == JOB_ENDED)
+        return;
+    d->leaving = d->leave_tried = true;
+    d->engine->ops->detach(d->engine, d->opts->keep_s);
+}
+
+static void detached(void *ctx, const struct err *e)
+{
+    struct driver *d = ctx;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (!e) {
+        uv_stop(&d->loop);
+        return;
+    }
+    d->leaving = false;
+    strbuf_addf(&text, "cannot detach: %s; the job continues in the foreground", e->text);
+    say(d, text.buf);
+}
+
+static bool all_started(const struct job *job)
+{
+    return job->phase == JOB_RUNNING && job->n_running > 0 &&
+           job->n_pending + job->n_backoff + job->n_starting == 0;
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
 /* A rank that called MPI_Abort is known by its launcher's log, which is followed once the rank's
  * start has been committed. */
 static void turn(void *ctx)
@@ -268,10 +303,30 @@ static void turn(void *ctx)
     struct driver *d = ctx;
     struct observation aborted;
 
+    if (d->catching_up)
+        return;
     turn_commit(d->turn);
     if (aborts_find(&d->aborts, d->job, d->logs_fd, &aborted))
         observed(d, &aborted);
     set_wake(d, turn_run(d->turn, clock_run()));
+    if (d->opts->detach && !d->leave_tried && all_started(d->job))
+        leave(d);
+}
+
+/* Of an engine that attaches the first one says that all is known. */
+static void engine_turn(void *ctx)
+{
+    struct driver *d = ctx;
+
+    if (d->catching_up) {
+        d->catching_up = false;
+        turn_catch_up(d->turn);
+        for (int i = 0; i < d->opts->cancel; i++)
+            observed(d,
+                     &(struct observation){
+                         .kind = OBS_CANCEL, .at = clock_run(), .signal = SIGTERM, .asked = true});
+    }
+    turn(d);
 }
 
 static void released(void *ctx)
@@ -317,6 +372,16 @@ static void on_signal(uv_signal_t *handle, int sig)
     struct driver *d = handle->data;
     struct observation o = {.kind = OBS_CANCEL, .at = clock_run(), .signal = sig};
 
+    if (d->catching_up) {
+        (void)err_set(&d->refusal, -EINTR, "interrupted; the job is as it was");
+        d->refused = true;
+        uv_stop(&d->loop);
+        return;
+    }
+    if (sig == SIGQUIT) {
+        leave(d);
+        return;
+    }
     if (sig == SIGUSR1 || sig == SIGUSR2) {
         d->engine->ops->signal(d->engine, sig);
         return;
@@ -494,7 +559,7 @@ static void catch_signals(struct driver *d)
     for (size_t i = 0; i < N_CAUGHT; i++) {
         (void)uv_signal_init(&d->loop, &d->signals[i]);
         d->signals[i].data = d;
-        if (!is_ignored(caught[i]))
+        if (!is_ignored(caught[i]) && (caught[i] != SIGQUIT || d->opts->keep_s > 0))
             (void)uv_signal_start(&d->signals[i], on_signal, caught[i]);
     }
     mask_signals(SIG_UNBLOCK);
@@ -506,8 +571,9 @@ static void begin(struct driver *d)
 
     d->turn = turn_new(d->job, d->journal, d->engine, &host);
     /* only now: whoever reads that the job waits may end it */
-    turn_event(d->turn,
-               &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
+    if (!d->opts->attach)
+        turn_event(d->turn, &(struct event){
+                                .type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
     (void)uv_timer_init(&d->loop, &d->wake);
     (void)uv_timer_init(&d->loop, &d->status);
     (void)uv_timer_init(&d->loop, &d->waiting);
@@ -538,6 +604,28 @@ static void report_missing(struct driver *d)
                            d->plan->replicas[p->replica].role->init[m->init].name);
         observed(d, &o);
     }
+}
+
+/* What is running is shown from here on. */
+static void follow_present(struct driver *d)
+{
+    const struct job *job = d->job;
+
+    for (uint32_t i = 0; i < d->plan->n_processes; i++)
+        if (job->procs[i].state == PROC_STARTING || job->procs[i].state == PROC_RUNNING)
+            follow_process(d, &d->plan->processes[i]);
+    for (uint32_t k = 0; k < job->n_launches; k++)
+        for (uint32_t i = 0; i < job->launches[k].size; i++) {
+            const struct rank *rank = &job->launches[k].ranks[i];
+
+            if (rank->state == PROC_RUNNING && rank->log)
+                follow_rank(d, &(struct event){.replica = rank->replica,
+                                               .rank = i,
+                                               .log = rank->log,
+                                               .forwarded = rank->forwarded});
+        }
+    d->aborts = (struct aborts){.attempt = job->attempt, .launch = job->n_launches};
+    live_resume(d->live);
 }
 
 static void watch_for_hang(struct driver *d, const struct rundir *rd)
@@ -606,63 +694,92 @@ static void finish(struct driver *d)
     journal_close(d->journal);
 }
 
-struct job *drive(const struct plan *plan, const struct rundir *rd,
-                  const struct drive_options *opts, struct err *e)
+/* From the first turn on the loop runs until the end. */
+static void go(struct driver *d, const struct rundir *rd)
 {
-    struct driver d = {
-        .plan = plan, .opts = opts, .unsaid = STRVEC_INIT, .waited_for = STRBUF_INIT};
+    const struct drive_options *opts = d->opts;
     const struct live_options view = {.colour = {opts->colour[0], opts->colour[1]},
-                                      .by_rank = plan->n_replicas == 1,
+                                      .by_rank = d->plan->n_replicas == 1,
                                       .no_prefix = opts->no_prefix,
                                       .no_status = opts->no_status,
                                       .on_activity = on_activity,
                                       .open_log = open_log,
-                                      .ctx = &d};
-    d.logs_fd = rd->logs_fd;
-    int r = journal_open_jsonl(rd->fd, &d.journal, e);
+                                      .ctx = d};
 
-    if (r < 0)
-        return NULL;
-    r = uv_loop_init(&d.loop);
+    d->live = live_new(&d->loop, rd, &view);
+    begin(d);
+    open_control(d, rd->scratch_fd);
+    watch_supervisor(d);
+    watch_for_hang(d, rd);
+    if (opts->attach)
+        follow_present(d);
+    else
+        report_missing(d);
+    turn(d);
+    if (opts->begun)
+        opts->begun(opts->ctx);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT);
+}
+
+static int open_journal(struct driver *d, const struct rundir *rd, struct err *e)
+{
+    int r = d->opts->attach ? journal_resume(rd->fd, d->job, e) : 0;
+
+    return r < 0 ? r : journal_open_jsonl(rd->fd, &d->journal, e);
+}
+
+static int open_engine(struct driver *d, const struct rundir *rd, struct err *e)
+{
+    const struct engine_open how = {.loop = &d->loop,
+                                    .plan = d->plan,
+                                    .stdin_fd = d->opts->stdin_fd,
+                                    .scratch_fd = rd->scratch_fd,
+                                    .logs_fd = rd->logs_fd,
+                                    .job = d->job,
+                                    .client = &d->client};
+    const struct engine_class *engine = d->opts->engine;
+
+    return d->opts->attach ? engine->attach(&how, &d->engine, e)
+                           : engine->open(&how, &d->engine, e);
+}
+
+struct job *drive(const struct plan *plan, const struct rundir *rd,
+                  const struct drive_options *opts, struct err *e)
+{
+    struct driver d = {.plan = plan,
+                       .opts = opts,
+                       .logs_fd = rd->logs_fd,
+                       .catching_up = opts->attach,
+                       .unsaid = STRVEC_INIT,
+                       .waited_for = STRBUF_INIT};
+
+    d.job = job_new(plan, &opts->rules);
+    int r = open_journal(&d, rd, e);
+    if (r == 0 && (r = uv_loop_init(&d.loop)) < 0)
+        (void)err_sys(e, r, "cannot create an event loop");
     if (r < 0) {
         journal_close(d.journal);
-        (void)err_sys(e, r, "cannot create an event loop");
+        job_free(d.job);
         return NULL;
     }
     (void)signal(SIGPIPE, SIG_IGN);
     d.client = (struct engine_client){.observed = observed,
                                       .note = note,
                                       .unlogged = unlogged,
-                                      .turn = turn,
+                                      .turn = engine_turn,
                                       .released = released,
+                                      .detached = detached,
                                       .refused = refused,
                                       .tried = tried,
                                       .explained = explained,
                                       .ctx = &d};
-    d.job = job_new(plan, &opts->rules);
-    if (opts->rules.preflight)
+    if (opts->rules.preflight && !opts->attach)
         d.gate = network_gate_new(
             plan, &(struct network_gate_host){.observe = pass_on, .show = show_table, .ctx = &d});
     catch_signals(&d);
-    const struct engine_open how = {.loop = &d.loop,
-                                    .plan = plan,
-                                    .stdin_fd = opts->stdin_fd,
-                                    .scratch_fd = rd->scratch_fd,
-                                    .logs_fd = rd->logs_fd,
-                                    .client = &d.client};
-    r = opts->engine->open(&how, &d.engine, e);
-    if (r == 0) {
-        d.live = live_new(&d.loop, rd, &view);
-        begin(&d);
-        open_control(&d, rd->scratch_fd);
-        watch_supervisor(&d);
-        watch_for_hang(&d, rd);
-        report_missing(&d);
-        turn(&d);
-        if (opts->begun)
-            opts->begun(opts->ctx);
-        (void)uv_run(&d.loop, UV_RUN_DEFAULT);
-    }
+    r = open_engine(&d, rd, e);
+    if (r == 0)
+        go(&d, rd);
     finish(&d);
     if (d.refused) {
         *e = d.refusal;

@@ -20,6 +20,10 @@ struct drive_options {
     bool colour[2];          /* of the live prefixes, on stdout and stderr */
     bool no_prefix;
     bool no_status;        /* no line at the bottom of a terminal */
+    bool attach;           /* another muster has started the job: continue with its journal */
+    int cancel;            /* attach: cancel it at once; 2: without a grace period */
+    bool detach;           /* leave it to itself as soon as all processes have started */
+    int64_t keep_s;        /* how long the platform keeps a job that was left; 0: it cannot */
     struct log_gaps *gaps; /* gets what is missing from logs */
     void (*note)(const char *text);
     void (*table)(const char *text); /* lines, the first one a sentence */
@@ -34,8 +38,10 @@ struct drive_options {
  * left behind by one that comes between its making and the loop. */
 void drive_hold_signals(void);
 
-/* Runs the job until nothing of it is left and returns it, ended. SIGINT, SIGTERM and SIGHUP stop
- * it, SIGUSR1 and SIGUSR2 are passed on. On failure before anything has started: NULL, e is set. */
+/* Runs the job until nothing of it is left and returns it, ended; or, if it was detached, with
+ * another phase than JOB_ENDED. SIGINT, SIGTERM and SIGHUP stop it, SIGQUIT detaches if keep_s is
+ * set, SIGUSR1 and SIGUSR2 are passed on. On failure before anything has started: NULL, e is set;
+ * with `attach` the job is then as it was. */
 struct job *drive(const struct plan *plan, const struct rundir *rd,
                   const struct drive_options *opts, struct err *e);
 

@@ -382,6 +382,33 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
     read_soon(lv, s);
 }
 
+static uint64_t end_of_lines(int fd)
+{
+    char chunk[4096];
+    struct stat st;
+    off_t at = fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;
+
+    while (at > 0) {
+        size_t n = at < (off_t)sizeof(chunk) ? (size_t)at : sizeof(chunk);
+        const char *nl =
+            pread(fd, chunk, n, at - (off_t)n) == (ssize_t)n ? memrchr(chunk, '\n', n) : NULL;
+
+        at -= (off_t)n;
+        if (nl)
+            return (uint64_t)(at + (nl - chunk) + 1);
+    }
+    return 0;
+}
+
+void live_resume(struct live *lv)
+{
+    for (size_t i = 0; i < lv->n; i++) {
+        auto_close int fd = lv->opts.open_log(lv->opts.ctx, lv->sources[i]->name);
+
+        lv->sources[i]->at = end_of_lines(fd);
+    }
+}
+
 void live_over(struct live *lv, const char *name)
 {
     struct source *s = name ? find_source(lv, name) : NULL;

@@ -39,6 +39,9 @@ void live_free(struct live *lv); /* the loop must turn once more afterwards */
  * false: its growth only counts as activity. The same name twice is once. */
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown);
 
+/* Of all that was added so far, the whole lines that are there now were shown before. */
+void live_resume(struct live *lv);
+
 /* Nobody writes to it any more: it is shown to its end before what is added from now on, and its
  * last line is completed. NULL, or a name that was never added: nothing. */
 void live_over(struct live *lv, const char *name);

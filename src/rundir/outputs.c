@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "journal/away.h"
 #include "journal/journal.h"
 #include "journal/record.h"
 #include "plan/plan.h"
@@ -32,6 +33,9 @@ static const struct {
     const char *name;
 } own[] = {
     {"", S_IFREG, IS, JOURNAL_NAME},
+    {"", S_IFREG, IS, AWAY_NAME},
+    {"", S_IFREG, IS, RUNDIR_JOB_FILE},
+    {"", S_IFREG, IS, "launches"},
     {"", S_IFREG, IS, RECORD_NAME},
     {"", S_IFREG, IS, "exits"},
     {"", S_IFREG, IS, "plan.json"},

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "journal/away.h"
 #include "journal/journal.h"
 #include "plan/plan.h"
 #include "rundir/outputs.h"
@@ -69,6 +70,8 @@ static bool is_alive(int fd, const char *id)
     if (flock(fd, LOCK_SH | LOCK_NB) < 0)
         return true;
     (void)flock(fd, LOCK_UN);
+    if (away_until(fd) > clock_real())
+        return true; /* it may still run, elsewhere */
     return clock_real() - retention_id_time(id) < NEW_S * NS_PER_S &&
            faccessat(fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }

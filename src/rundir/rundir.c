@@ -20,6 +20,8 @@
 #include "rundir/azureml_dir.h"
 #include "rundir/places.h"
 
+enum { LOCK_TRIES = 40, LOCK_MS = 50 };
+
 char *rundir_new_id(void)
 {
     char when[32], tail[5];
@@ -99,6 +101,47 @@ int rundir_make(struct rundir *rd, struct err *e)
     if (r == 0 && symlinkat(rd->scratch, rd->fd, "scratch") < 0)
         r = err_sys(e, -errno, "cannot link %s/scratch", rd->path);
     return r;
+}
+
+/* `muster list` may be looking whether the run lives: it holds the lock for a moment only. */
+static int lock_soon(int fd)
+{
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; tries++) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -errno;
+        if (tries == LOCK_TRIES)
+            return -EBUSY;
+        (void)usleep(LOCK_MS * 1000);
+    }
+    return 0;
+}
+
+int rundir_open(struct rundir *rd, struct err *e)
+{
+    int r = make_scratch_home(rd, e);
+
+    if (r < 0)
+        return r;
+    rd->fd = open(rd->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    r = rd->fd < 0 ? -errno : lock_soon(rd->fd);
+    if (r < 0)
+        return err_sys(e, r, "cannot lock the run directory %s", rd->path);
+    rd->logs_fd = openat(rd->fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (rd->logs_fd < 0)
+        return err_sys(e, -errno, "cannot open %s/logs", rd->path);
+    (void)io_remove_tree(AT_FDCWD, rd->scratch, NULL); /* of a muster that was killed */
+    r = make_scratch(rd, e);
+    if (r < 0)
+        return r;
+    (void)unlinkat(rd->fd, "scratch", 0);
+    return symlinkat(rd->scratch, rd->fd, "scratch") < 0
+               ? err_sys(e, -errno, "cannot link %s/scratch", rd->path)
+               : 0;
+}
+
+void rundir_leave(struct rundir *rd)
+{
+    (void)io_remove_tree(AT_FDCWD, rd->scratch, NULL);
 }
 
 static int write_operator_files(const struct rundir *rd, const struct plan *plan, struct err *e)

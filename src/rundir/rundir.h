@@ -24,6 +24,8 @@
 /* What was seen of a job that hung (inspect/hang.h). */
 #define HANG_TEXT "hang.txt"
 #define HANG_JSON "hang.json"
+/* The job file as it was, of a run that another muster may attach to; removed at its end. */
+#define RUNDIR_JOB_FILE "job-file"
 #define RUNDIR_LINK "run" /* in the scratch directory: which run directory it belongs to */
 
 struct rundir {
@@ -45,6 +47,12 @@ char *rundir_new_id(void);
 
 /* Makes both directories. */
 int rundir_make(struct rundir *rd, struct err *e);
+
+/* Takes over the directories of a run that goes on without its muster. -EBUSY: somebody else has
+ * it. */
+int rundir_open(struct rundir *rd, struct err *e);
+/* The run goes on without us: removes the scratch directory. */
+void rundir_leave(struct rundir *rd);
 
 /* Writes what processes expect to find: bin/, hostfile, peers.json. */
 int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e);

@@ -60,6 +60,14 @@ static void nothing_left(void *ctx, const struct kube_answer *answer)
     kb->client->refused(kb->client->ctx, &kb->refusal);
 }
 
+void cluster_turn(struct kubernetes *kb)
+{
+    if (kb->attaching && !attach_is_done(kb))
+        return;
+    kb->attaching = false;
+    kb->client->turn(kb->client->ctx);
+}
+
 void cluster_refuse(struct kubernetes *kb, const char *why)
 {
     if (kb->refused || kb->releasing)
@@ -124,7 +132,7 @@ static void pod_created(void *ctx, const struct kube_answer *answer)
         return;
     }
     pod_refuse(p, CAUSE_UNSCHEDULABLE, why);
-    kb->client->turn(kb->client->ctx);
+    cluster_turn(kb);
 }
 
 static void create_pod(struct pod *p)
@@ -153,9 +161,11 @@ void cluster_want_pod(struct pod *p, uint32_t attempt)
     p->attempt = attempt;
     p->is_set_up = p->container_ended = p->ours = p->unseen = p->pulls = p->asked = p->has_code =
         false;
+    p->adopted = p->reopen = p->spoke = p->told = false;
     p->removed = CAUSE_NONE;
     p->stage = STAGE_PENDING;
     p->pull_failed = p->quota_until = p->lost_at = 0;
+    p->invalid = 0;
     p->state = POD_WANTED;
     if (p->kb->missing == 0)
         create_pod(p);
@@ -240,40 +250,96 @@ static void create_given(struct kubernetes *kb, struct arena *a)
         create(kb, a, v[i].collection, v[i].object);
 }
 
-static void beaten(void *ctx, const struct kube_answer *answer)
-{
-    struct kubernetes *kb = ctx;
+/* --- kept alive ------------------------------------------------------------------------------- */
 
-    if (!answer->no_right)
-        return;
-    auto_free char *text = xasprintf("the cluster will remove this run within %d s: %s",
-                                     KUBE_ANCHOR_S, answer->message);
-    cluster_lacks_right(kb, text);
-}
-
-static void beat(uv_timer_t *timer)
+/* From now on the run is kept for so long. */
+static void move_deadline(struct kubernetes *kb, int64_t keep_s,
+                          void (*done)(void *ctx, const struct kube_answer *answer))
 {
     auto_arena struct arena *a = arena_new();
-    struct kubernetes *kb = timer->data;
     struct node *patch = make_map(a);
     int64_t lived = (clock_mono() - kb->anchored) / NS_PER_S;
 
-    make_put(a, make_below(a, patch, "spec"), "activeDeadlineSeconds",
-             make_int(a, lived + KUBE_ANCHOR_S));
+    make_put(a, make_below(a, patch, "spec"), "activeDeadlineSeconds", make_int(a, lived + keep_s));
     (void)kube_send(kb->api, &(struct kube_request){.method = "PATCH",
                                                     .path = job_path(a, kb, true),
                                                     .body = patch,
                                                     .type = "application/merge-patch+json",
                                                     .patience_s = HEARTBEAT_S,
-                                                    .done = beaten,
+                                                    .done = done,
                                                     .ctx = kb});
 }
 
-static void anchor_created(void *ctx, const struct kube_answer *answer)
+/* A run that was detached keeps its time when somebody attaches and is killed. */
+static int64_t kept(const struct kubernetes *kb)
+{
+    return kb->away.keep_s > KUBE_ANCHOR_S ? kb->away.keep_s : KUBE_ANCHOR_S;
+}
+
+static void left(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+    struct away away = kb->away;
+    struct err e;
+
+    if (kb->releasing)
+        return;
+    away.keep_s = kb->leave_s;
+    kb->leave_s = 0;
+    if (!kube_ok(answer)) {
+        (void)err_set(&e, -EIO, "%s", answer->message);
+        kb->client->detached(kb->client->ctx, &e);
+    } else if (away_write(kb->run_fd, &away, &e) < 0) {
+        kb->client->detached(kb->client->ctx, &e);
+    } else {
+        (void)uv_timer_stop(kb->heartbeat);
+        kb->client->detached(kb->client->ctx, NULL);
+    }
+}
+
+/* Two requests may overtake each other: the longer time is sent when the shorter has arrived. */
+static void beaten(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    kb->beats = false;
+    if (kube_ok(answer))
+        away_touch(kb->run_fd);
+    if (answer->no_right) {
+        auto_free char *text = xasprintf("the cluster will remove this run within %lld s: %s",
+                                         (long long)kept(kb), answer->message);
+        cluster_lacks_right(kb, text);
+    }
+    if (kb->leave_s && !kb->releasing)
+        move_deadline(kb, kb->leave_s, left);
+}
+
+static void beat(uv_timer_t *timer)
+{
+    struct kubernetes *kb = timer->data;
+
+    if (kb->beats || kb->leave_s)
+        return;
+    kb->beats = true;
+    move_deadline(kb, kept(kb), beaten);
+}
+
+void cluster_detach(struct kubernetes *kb, int64_t keep_s)
+{
+    if (kb->leave_s || kb->releasing)
+        return;
+    kb->leave_s = keep_s;
+    if (!kb->beats)
+        move_deadline(kb, keep_s, left);
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+/* True: it is there, and what pods need is being made; what is there already stays. */
+static bool take_anchor(struct kubernetes *kb, const struct kube_answer *answer)
 {
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf shim = STRBUF_INIT;
-    struct kubernetes *kb = ctx;
     const char *uid = node_text(node_find(answer->body, "metadata", "uid", NULL), "");
     struct err e;
 
@@ -282,32 +348,62 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
         cluster_refuse(kb, !kube_ok(answer) ? answer->message
                                             : arena_printf(a, "%s is not a Kubernetes API server",
                                                            kb->access.server));
-        return;
+        return false;
     }
-    pods_watch(kb);
     kb->run.uid = arena_strdup(kb->arena, uid);
-    kb->anchored = clock_mono();
     (void)uv_timer_start(kb->heartbeat, beat, HEARTBEAT_S * 1000, HEARTBEAT_S * 1000);
     if (read_shim(&shim, &e) < 0) {
         cluster_refuse(kb, e.text);
-        return;
+        return false;
     }
     if (kb->releasing)
-        return;
+        return false;
     create(kb, a, "configmaps", kube_shim_map(a, &kb->run, shim.buf, shim.len));
     create(kb, a, "services", kube_service(a, &kb->run));
     create_given(kb, a);
+    return true;
+}
+
+static void anchor_created(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    kb->anchored = clock_mono();
+    away_touch(kb->run_fd);
+    if (take_anchor(kb, answer))
+        pods_watch(kb);
+}
+
+static void anchor_found(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    if (answer->status == 404) {
+        attach_gone(kb);
+        return;
+    }
+    if (take_anchor(kb, answer)) {
+        away_touch(kb->run_fd);
+        attach_find_pods(kb);
+    }
+}
+
+static int begin(struct kubernetes *kb, struct err *e)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct given_object *given;
+
+    kb->missing = 2 + (unsigned)given_objects(a, &kb->run, GIVEN_NAMES, &given);
+    return kube_client_new(kb->loop, &kb->access, &kb->api, e);
 }
 
 int cluster_begin(struct kubernetes *kb, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
-    const struct given_object *given;
-    int r = kube_client_new(kb->loop, &kb->access, &kb->api, e);
+    int r = begin(kb, e);
 
     if (r < 0)
         return r;
-    kb->missing = 2 + (unsigned)given_objects(a, &kb->run, GIVEN_NAMES, &given);
     (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
                                                     .path = job_path(a, kb, false),
                                                     .body = kube_anchor(a, &kb->run),
@@ -317,13 +413,27 @@ int cluster_begin(struct kubernetes *kb, struct err *e)
     return 0;
 }
 
+/* The first heartbeat: its answer is the anchor. */
+int cluster_attach(struct kubernetes *kb, struct err *e)
+{
+    int r = begin(kb, e);
+
+    if (r < 0)
+        return r;
+    kb->anchored = clock_mono() - (clock_real() - kb->away.created);
+    move_deadline(kb, kept(kb), anchor_found);
+    return 0;
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static void anchor_deleted(void *ctx, const struct kube_answer *answer)
 {
     struct kubernetes *kb = ctx;
 
-    if (!kube_ok(answer) && answer->status != 404)
+    if (kube_ok(answer) || answer->status == 404)
+        away_remove(kb->run_fd);
+    else
         kb->client->note(kb->client->ctx, answer->message);
     kb->released = true;
     kb->client->released(kb->client->ctx);

@@ -35,7 +35,7 @@ static void on_done(void *ctx, const struct kube_answer *answer)
     if (p->init_log >= 0)
         (void)close(TAKE_FD(p->init_log));
     pod_container_ended(p);
-    kb->client->turn(kb->client->ctx);
+    cluster_turn(kb);
 }
 
 void pod_fetch_init_log(struct pod *p)

@@ -2,10 +2,12 @@
  *
  * See parts.h for who does what.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "doc/yaml_write.h"
@@ -31,6 +33,13 @@ static struct frame_place place(struct arena *a, const struct kubernetes *kb, ui
                                 .env = kube_process_env(a, plan, process, start)};
 }
 
+/* Nothing can be started in a run that is not there any more. */
+static void refuse_gone(struct pod *p, uint32_t attempt)
+{
+    p->attempt = attempt;
+    pod_refuse(p, CAUSE_UNSCHEDULABLE, p->kb->gone);
+}
+
 static void kubernetes_open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
 {
     auto_arena struct arena *a = arena_new();
@@ -39,8 +48,13 @@ static void kubernetes_open_replica(struct engine *en, uint32_t replica, uint32_
     uint32_t first = kb->plan->replicas[replica].first_process;
     struct frame_place at = place(a, kb, first, (struct start){.attempt = attempt, .instance = 1});
 
-    if (p->state != POD_NONE && p->attempt == attempt)
+    if (kb->gone) {
+        refuse_gone(p, attempt);
         return;
+    }
+    if (p->state != POD_NONE && p->attempt == attempt && !p->reopen)
+        return;
+    p->reopen = false;
     cluster_want_pod(p, attempt);
     frame_open(pod_out(p), kb->plan, replica, attempt, &at);
     pod_flush(p);
@@ -53,6 +67,10 @@ static void kubernetes_start(struct engine *en, uint32_t process, struct start s
     struct pod *p = &kb->pods[kb->plan->processes[process].replica];
     struct frame_place at = place(a, kb, process, start);
 
+    if (kb->gone) {
+        refuse_gone(p, start.attempt);
+        return;
+    }
     if (kb->starts[process].attempt == start.attempt &&
         kb->starts[process].instance >= start.instance)
         return;
@@ -178,6 +196,11 @@ static void kubernetes_try_end(struct engine *en)
     }
 }
 
+static void kubernetes_detach(struct engine *en, int64_t keep_s)
+{
+    cluster_detach(of(en), keep_s);
+}
+
 static void kubernetes_status(const struct engine *en, struct strbuf *out)
 {
     pods_status((const struct kubernetes *)en, out);
@@ -233,6 +256,7 @@ static void kubernetes_free(struct engine *en)
     kube_watch_free(kb->watch);
     events_end(kb);
     uv_close((uv_handle_t *)kb->events_timer, on_closed);
+    uv_close((uv_handle_t *)kb->attach_timer, on_closed);
     (void)uv_timer_stop(kb->heartbeat);
     uv_close((uv_handle_t *)kb->heartbeat, on_closed);
     kube_client_free(kb->api);
@@ -242,6 +266,8 @@ static void kubernetes_free(struct engine *en)
     launches_clear(&kb->launches);
     code_release(&kb->code);
     free(kb->put_off);
+    if (kb->run_fd >= 0)
+        (void)close(kb->run_fd);
     arena_free(kb->arena);
     free(kb);
 }
@@ -255,6 +281,7 @@ static const struct engine_ops kubernetes_ops = {
     .hold = kubernetes_hold,
     .clear = kubernetes_clear,
     .release = kubernetes_release,
+    .detach = kubernetes_detach,
     .free = kubernetes_free,
     .exec = kubernetes_exec,
     .exec_stop = kubernetes_exec_stop,
@@ -265,7 +292,7 @@ static const struct engine_ops kubernetes_ops = {
     .explain_unreachable = kubernetes_explain_unreachable,
 };
 
-static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)
+static struct kubernetes *new_engine(const struct engine_open *how)
 {
     struct kubernetes *kb = xcalloc(1, sizeof(*kb));
     const struct plan *plan = how->plan;
@@ -276,6 +303,7 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         .client = how->client,
         .loop = how->loop,
         .logs_fd = how->logs_fd,
+        .run_fd = openat(how->logs_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         .arena = arena_new(),
         .pods = xcalloc(plan->n_replicas + 1, sizeof(*kb->pods)),
         .starts = xcalloc(plan->n_processes + 1, sizeof(*kb->starts)),
@@ -283,6 +311,7 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         .put_off = xcalloc(plan->n_processes + 1, sizeof(*kb->put_off)),
         .heartbeat = timer_new(how->loop, kb),
         .events_timer = timer_new(how->loop, kb),
+        .attach_timer = timer_new(how->loop, kb),
     };
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         kb->pods[i] = (struct pod){.kb = kb,
@@ -292,22 +321,58 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
                                    .out = STRBUF_INIT,
                                    .marks = STRBUF_INIT,
                                    .timer = timer_new(how->loop, &kb->pods[i])};
-    (void)!getrandom(kb->key, sizeof(kb->key), 0);
     kb->run =
         (struct kube_run){.plan = plan, .name = kube_run_name(kb->arena, plan->facts->site.run_id)};
-    int r = kubernetes_access(kb->arena, plan->facts->site.context, plan->facts->site.namespace_,
-                              &kb->access, e);
+    return kb;
+}
+
+/* Then the engine is *ret, or is freed. */
+static int finish_open(struct kubernetes *kb, int r, struct engine **ret)
+{
+    if (r < 0)
+        kubernetes_free(&kb->engine);
+    else
+        *ret = &kb->engine;
+    return r;
+}
+
+static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)
+{
+    struct kubernetes *kb = new_engine(how);
+    const struct site *site = &how->plan->facts->site;
+
+    kb->away = (struct away){.context = site->context,
+                             .namespace_ = site->namespace_,
+                             .created = clock_real(),
+                             .keep_s = KUBE_ANCHOR_S};
+    (void)!getrandom(kb->away.key, sizeof(kb->away.key), 0);
+    int r = kubernetes_access(kb->arena, site->context, site->namespace_, &kb->access, e);
     if (r == 0)
         r = pod_code_list(kb, e);
     if (r == 0)
+        r = away_write(kb->run_fd, &kb->away, e);
+    if (r == 0)
         r = cluster_begin(kb, e);
-    if (r < 0) {
-        kubernetes_free(&kb->engine);
-        return r;
+    if (r == 0)
+        pod_code_tell(kb);
+    return finish_open(kb, r, ret);
+}
+
+static int kubernetes_attach(const struct engine_open *how, struct engine **ret, struct err *e)
+{
+    struct kubernetes *kb = new_engine(how);
+    const struct site *site = &how->plan->facts->site;
+
+    int r = away_read(kb->arena, kb->run_fd, &kb->away, e);
+    if (r == 0)
+        r = kubernetes_access(kb->arena, site->context, site->namespace_, &kb->access, e);
+    if (r == 0) {
+        if (pod_code_list(kb, e) < 0) /* only pods that are created from now on need it */
+            kb->no_code = arena_strdup(kb->arena, e->text);
+        attach_prepare(kb, how->job);
+        r = cluster_attach(kb, e);
     }
-    pod_code_tell(kb);
-    *ret = &kb->engine;
-    return 0;
+    return finish_open(kb, r, ret);
 }
 
 static void add_manifest(struct strbuf *out, const struct node *object)
@@ -338,8 +403,10 @@ static void kubernetes_manifests(struct arena *a, const struct plan *plan, struc
 const struct engine_class engine_kubernetes = {
     .name = "kubernetes",
     .has_images = true,
+    .detaches = true,
     .survey = kubernetes_survey,
     .plan = kubernetes_plan,
     .manifests = kubernetes_manifests,
     .open = kubernetes_open,
+    .attach = kubernetes_attach,
 };

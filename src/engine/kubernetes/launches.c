@@ -52,10 +52,18 @@ static uint32_t known(const struct launches *all, struct launch_place at, uint32
     return 0;
 }
 
-static void add_seen(struct launch_known *l, struct launch_place at, uint32_t number)
+static void add_seen(struct launches *all, struct launch_known *l, struct launch_place at,
+                     uint32_t number)
 {
     GROW(l->seen, l->n, l->cap);
     l->seen[l->n++] = (struct launch_seen){.at = at, .number = number};
+    all->seen++;
+}
+
+static void add_launch(struct launches *all, const char *origin, const char *id)
+{
+    GROW(all->v, all->n, all->cap);
+    all->v[all->n++] = (struct launch_known){.origin = xstrdup(origin), .id = xstrdup(id)};
 }
 
 uint32_t launches_number(struct launches *all, struct launch_place at,
@@ -70,12 +78,10 @@ uint32_t launches_number(struct launches *all, struct launch_place at,
     while (i > 0 && (!is_same(&all->v[i - 1], launch) || seen_at(&all->v[i - 1], at)))
         i--;
     if (i == 0) {
-        GROW(all->v, all->n, all->cap);
-        all->v[all->n++] =
-            (struct launch_known){.origin = xstrdup(launch->origin), .id = xstrdup(launch->id)};
+        add_launch(all, launch->origin, launch->id);
         i = all->n;
     }
-    add_seen(&all->v[i - 1], at, launch->number);
+    add_seen(all, &all->v[i - 1], at, launch->number);
     return (uint32_t)i;
 }
 
@@ -93,6 +99,74 @@ ns_t launches_blamed(struct launches *all, uint32_t number, bool by_own_pod, ns_
     if (!l->lost || at < l->lost)
         l->lost = at;
     return at;
+}
+
+/* --- kept ------------------------------------------------------------------------------------- */
+
+/* A tab ends a text. */
+static void add_text(struct strbuf *out, const char *text, char end)
+{
+    for (; *text; text++)
+        strbuf_addch(out, *text == '\t' || *text == '\n' ? ' ' : *text);
+    strbuf_addch(out, end);
+}
+
+void launches_line(struct strbuf *out, uint32_t attempt, uint32_t number, struct launch_place at,
+                   const struct frame_launch *launch)
+{
+    strbuf_addf(out, "%u %u %u %u %u\t", attempt, number, at.replica, at.generation,
+                launch->number);
+    add_text(out, launch->origin, '\t');
+    add_text(out, launch->id, '\n');
+}
+
+void launches_write(const struct launches *all, uint32_t attempt, struct strbuf *out)
+{
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; k < all->v[i].n; k++)
+            launches_line(out, attempt, (uint32_t)i + 1, all->v[i].seen[k].at,
+                          &(struct frame_launch){.number = all->v[i].seen[k].number,
+                                                 .origin = all->v[i].origin,
+                                                 .id = all->v[i].id});
+}
+
+/* The five numbers at the beginning of a line. */
+static char *read_numbers(char *line, uint32_t v[5])
+{
+    for (int i = 0; i < 5; i++) {
+        char *end;
+        unsigned long n = strtoul(line, &end, 10);
+
+        if (end == line || *end != (i < 4 ? ' ' : '\t') || n > UINT32_MAX)
+            return NULL;
+        v[i] = (uint32_t)n;
+        line = end + 1;
+    }
+    return line;
+}
+
+static void read_line(struct launches *all, uint32_t attempt, uint32_t last, char *line)
+{
+    uint32_t v[5];
+    char *origin = read_numbers(line, v), *id = origin ? strchr(origin, '\t') : NULL;
+
+    if (!id || v[0] != attempt || v[1] == 0 || v[1] > last || v[1] > all->n + 1)
+        return;
+    *id++ = '\0';
+    if (v[1] > all->n)
+        add_launch(all, origin, id);
+    add_seen(all, &all->v[v[1] - 1], (struct launch_place){.replica = v[2], .generation = v[3]},
+             v[4]);
+}
+
+void launches_read(struct launches *all, uint32_t attempt, uint32_t last, char *text)
+{
+    char *nl;
+
+    for (; (nl = strchr(text, '\n')); text = nl + 1) {
+        *nl = '\0';
+        read_line(all, attempt, last, text);
+    }
 }
 
 void launches_clear(struct launches *all)

@@ -14,11 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "engine/frames.h"
 
 struct launches {
     struct launch_known *v; /* by their number - 1 */
     size_t n, cap;
+    size_t seen; /* how many pairs of pod and number are known */
 };
 
 struct launch_place { /* whose number it is */
@@ -32,6 +34,13 @@ uint32_t launches_number(struct launches *all, struct launch_place at,
  * ended its mpirun, told by the pod of mpirun (launch number 0), is never later than what the other
  * pods saw of it. */
 ns_t launches_blamed(struct launches *all, uint32_t number, bool by_own_pod, ns_t at);
+/* Who has which number outlives us: a line of text for each pair of pod and number, when it becomes
+ * known; and all lines of an attempt again. Numbers beyond `last` are not in the job's journal, and
+ * are given again. */
+void launches_line(struct strbuf *out, uint32_t attempt, uint32_t number, struct launch_place at,
+                   const struct frame_launch *launch);
+void launches_read(struct launches *all, uint32_t attempt, uint32_t last, char *text);
+void launches_write(const struct launches *all, uint32_t attempt, struct strbuf *out);
 /* Another attempt counts from 1 again. */
 void launches_clear(struct launches *all);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 #include "engine/kubernetes/claims.h"
 #include "engine/kubernetes/given.h"
@@ -22,6 +23,20 @@ const char *kube_pod_name(struct arena *a, const struct kube_run *run, const str
     return arena_printf(a, "%s-%s-%d%s%s", run->name, kube_name(a, rp->role->name), rp->index,
                         attempt > 1 ? arena_printf(a, "-a%u", attempt) : "",
                         generation > 1 ? arena_printf(a, "-g%u", generation) : "");
+}
+
+uint32_t kube_pod_generation(const char *name, const char *first)
+{
+    size_t n = strlen(first);
+    uint32_t generation;
+
+    if (strncmp(name, first, n) != 0)
+        return 0;
+    if (!name[n])
+        return 1;
+    if (strncmp(name + n, "-g", 2) != 0 || num_u32(name + n + 2, &generation) < 0)
+        return 0;
+    return generation > 1 ? generation : 0;
 }
 
 const char *kube_container_name(const struct node *pod)

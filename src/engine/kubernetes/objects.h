@@ -23,7 +23,8 @@
 #define POD_CODE_DIR POD_RUN_DIR "/" POD_CODE
 #define POD_SCRATCH_DIR POD_RUN_DIR "/scratch"
 #define POD_SHIM POD_SHIM_DIR "/muster-shim"
-#define KUBE_ANCHOR_S 60 /* the run ends this long after its client was last heard of */
+#define KUBE_LAUNCHES "launches" /* in the run directory: launches.h */
+#define KUBE_ANCHOR_S 60         /* the run ends this long after its client was last heard of */
 
 struct kube_run {
     const struct plan *plan;
@@ -36,6 +37,9 @@ const char *kube_run_name(struct arena *a, const char *run_id);
 /* "muster-RUN_ID-worker-0", "…-a2" of the second attempt, "…-g2" of the second generation */
 const char *kube_pod_name(struct arena *a, const struct kube_run *run, const struct replica *rp,
                           uint32_t attempt, uint32_t generation);
+/* Which generation a pod is by its name, if `first` is the name of the first one; 0: it is another
+ * replica's or attempt's. */
+uint32_t kube_pod_generation(const char *name, const char *first);
 /* The container that runs the role's command. */
 const char *kube_container_name(const struct node *pod);
 /* "muster.internal/run=ID", for queries. */

@@ -10,6 +10,7 @@
  *     exec.c        commands in a replica for somebody outside the job
  *     policies.c    what may keep pods from reaching each other
  *     pod_code.c    code and inputs, which are sent to it first
+ *     attach.c      a run that another muster has started
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
  * runs, the engine connects to the shim inside by exec, and from then on speaks to it as the local
@@ -30,6 +31,7 @@
 #include "engine/kubernetes/pod_facts.h"
 #include "engine/kubernetes/stream.h"
 #include "engine/kubernetes/watch.h"
+#include "journal/away.h"
 
 enum pod_state {
     POD_NONE,
@@ -62,6 +64,15 @@ struct pod {
     bool is_set_up;             /* the shim was: from now on muster attaches */
     bool ready;                 /* it answers on this connection, and has the code */
     unsigned refused;           /* times in a row that a connection could not be made */
+    unsigned invalid;           /* messages of its shim that made no sense */
+    bool heard;                 /* its shim has answered on this connection */
+    /* Of a pod that was there before us (attach.c): */
+    bool adopted;
+    bool seen;                  /* the watch has it, too */
+    bool was_running, was_open; /* by the journal: a process of it; the replica */
+    bool reopen;                /* its replica may not have been opened */
+    bool spoke;                 /* its shim has reported of processes: it has its code */
+    bool told;                  /* its shim has reported all that happened meanwhile */
     bool has_code;
     struct sending sending;
     struct log_place *logs;
@@ -92,7 +103,7 @@ struct kubernetes {
     const struct plan *plan;
     const struct engine_client *client;
     uv_loop_t *loop;
-    int logs_fd;
+    int logs_fd, run_fd;
     struct arena *arena; /* of the access and names */
     struct kube_access access;
     struct kube_client *api;
@@ -103,14 +114,22 @@ struct kubernetes {
     uv_timer_t *heartbeat;
     uv_timer_t *events_timer;
     ns_t anchored;    /* clock_mono() when the anchor was created */
+    struct away away; /* what another muster needs to attach */
+    bool beats;       /* a heartbeat is on its way */
+    int64_t leave_s;  /* detach as soon as it has arrived; 0: do not */
+    bool attaching;   /* not all that happened meanwhile is known yet: nothing is decided */
+    bool late;        /* … and who has not answered by now is not waited for */
+    uint32_t attempt; /* attach: the present one */
+    uv_timer_t *attach_timer;
+    const char *gone; /* attach: the run is not in the cluster any more, and why; NULL: it is */
     unsigned missing; /* objects that pods need and that are not there yet */
     bool refused, releasing, released;
     bool no_anchor;        /* it was refused: there is nothing to delete */
     bool told_right;       /* that one is missing, while something runs */
     struct err refusal;    /* if refused */
     struct code_list code; /* what every pod is sent; empty: nothing */
+    const char *no_code;   /* attach: why it cannot be sent any more; NULL: it can */
     ns_t told_code;        /* when progress was last reported */
-    unsigned char key[32]; /* of the shims, for each other */
     struct pod *pods;      /* by replica */
     struct start *starts;  /* by process: the one asked for last; attempt 0: none */
     bool *running;         /* by process: it was asked for and its end is not known */
@@ -131,6 +150,10 @@ const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *
 /* --- cluster.c -------------------------------------------------------------------------------- */
 
 int cluster_begin(struct kubernetes *kb, struct err *e);
+int cluster_attach(struct kubernetes *kb, struct err *e);
+void cluster_detach(struct kubernetes *kb, int64_t keep_s);
+/* What was observed takes effect. */
+void cluster_turn(struct kubernetes *kb);
 /* Creates the pod, now or when all it needs is there. Does nothing if it exists. */
 void cluster_want_pod(struct pod *p, uint32_t attempt);
 void cluster_delete_pod(struct pod *p);
@@ -142,6 +165,15 @@ void cluster_refuse(struct kubernetes *kb, const char *why);
 void cluster_lacks_right(struct kubernetes *kb, const char *why);
 /* Deletes everything, then calls client->released. */
 void cluster_end(struct kubernetes *kb);
+
+/* --- attach.c --------------------------------------------------------------------------------- */
+
+/* What journal and run directory know. */
+void attach_prepare(struct kubernetes *kb, const struct job *job);
+void attach_find_pods(struct kubernetes *kb); /* the anchor is there */
+void attach_gone(struct kubernetes *kb);      /* it is not */
+void attach_synced(struct kubernetes *kb);    /* the watch has listed all pods */
+bool attach_is_done(const struct kubernetes *kb);
 
 /* --- pod_status.c ----------------------------------------------------------------------------- */
 
@@ -181,7 +213,8 @@ void kubernetes_explain_unreachable(struct engine *en);
 /* --- pod_link.c ------------------------------------------------------------------------------- */
 
 void pod_connect(struct pod *p);
-void pod_close(struct pod *p); /* for good */
+struct log_place *pod_log(struct pod *p, const char *name); /* made if it is not known */
+void pod_close(struct pod *p);                              /* for good */
 /* Frames for the shim: sent, or kept until it is ready. */
 struct strbuf *pod_out(struct pod *p);
 void pod_flush(struct pod *p);

@@ -186,6 +186,10 @@ void pod_code_more(struct pod *p)
 
 bool pod_code_begin(struct pod *p)
 {
+    if (p->kb->no_code && !p->has_code) {
+        pod_refuse(p, CAUSE_UNSCHEDULABLE, p->kb->no_code);
+        return true;
+    }
     if (p->kb->code.n == 0 || p->has_code)
         return false;
     if (p->kb->told_code == 0)

@@ -28,7 +28,7 @@ static void answered(void *ctx, const struct kube_answer *answer)
     if (!kube_ok(answer) || !items || items->type != NODE_SEQ || items->n != 1 || p->kb->releasing)
         return;
     pod_look(p, items->items[0]);
-    p->kb->client->turn(p->kb->client->ctx);
+    cluster_turn(p->kb);
 }
 
 /* What it changes is told when the pod is looked at again. */

@@ -100,7 +100,7 @@ static void put_files(struct strbuf *out, const struct kubernetes *kb)
     put_file(out, 0644, PLAN_PEERS, plan->peers_json);
     put_output_dirs(out, plan->spec);
     if (plan->calls_mpi)
-        put_bytes(out, 0600, "scratch/key", kb->key, sizeof(kb->key));
+        put_bytes(out, 0600, "scratch/key", kb->away.key, sizeof(kb->away.key));
 }
 
 /* Beyond this many the cluster's DNS has to do: every pod would get a list of all. */
@@ -163,7 +163,7 @@ void pod_flush(struct pod *p)
 
 /* --- logs ------------------------------------------------------------------------------------- */
 
-static struct log_place *log_of(struct pod *p, const char *name)
+struct log_place *pod_log(struct pod *p, const char *name)
 {
     for (size_t i = 0; i < p->n_logs; i++)
         if (strcmp(p->logs[i].name, name) == 0)
@@ -210,7 +210,7 @@ static bool take_output(struct pod *p, struct wire_reader *r)
 
     if (!wire_done(r) || !is_log_name(name))
         return false;
-    struct log_place *log = log_of(p, name);
+    struct log_place *log = pod_log(p, name);
     if (offset != log->size)
         return offset < log->size; /* old; a gap makes no sense */
     int result = *name ? append(p->kb->logs_fd, name, data, n) : append_marks(p, data, n);
@@ -225,10 +225,27 @@ static bool take_output(struct pod *p, struct wire_reader *r)
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
-static void take_ready(struct pod *p)
+/* Not before the shim of an adopted pod has told all is it known whether it has its code. */
+static void begin_requests(struct pod *p)
+{
+    if (pod_code_begin(p))
+        return;
+    p->ready = true;
+    pod_flush(p);
+}
+
+static void take_ready(struct pod *p, struct wire_reader *r)
 {
     auto_strbuf struct strbuf first = STRBUF_INIT;
 
+    (void)wire_get_u32(r);
+    if (wire_get_u32(r) == 0) { /* an adopted pod that nobody had spoken to */
+        p->adopted = p->is_set_up = false;
+        put_setup(&first, p);
+        kube_stream_send(p->stream, first.buf, first.len);
+        return;
+    }
+    p->heard = true;
     put_follow(&first, p);
     if (!p->is_set_up)
         put_files(&first, p->kb);
@@ -237,10 +254,18 @@ static void take_ready(struct pod *p)
     p->lost_at = 0;
     pod_tell_sight(p, false);
     kube_stream_send(p->stream, first.buf, first.len);
-    if (pod_code_begin(p))
-        return;
-    p->ready = true;
-    pod_flush(p);
+    if (!p->adopted || p->has_code || p->told)
+        begin_requests(p);
+}
+
+static void take_told(struct pod *p)
+{
+    bool waited = !p->ready && !p->told;
+
+    p->told = true;
+    p->has_code |= p->spoke;
+    if (waited && !p->sending.on)
+        begin_requests(p);
 }
 
 static bool is_of_replica(enum obs_kind kind)
@@ -287,17 +312,23 @@ static bool take_tried(struct pod *p, struct wire_reader *r)
     return true;
 }
 
-/* Each pod has numbers of its own. */
+/* Each pod has numbers of its own. Ours are kept before the job hears of them. */
 static uint32_t number_launch(struct pod *p, const struct frame_launch *launch, bool starts)
 {
     struct kubernetes *kb = p->kb;
+    const struct launch_place at = {.replica = p->replica, .generation = p->generation};
+    auto_strbuf struct strbuf line = STRBUF_INIT;
 
     if (kb->launches_of != p->attempt)
         launches_clear(&kb->launches);
     kb->launches_of = p->attempt;
-    return launches_number(
-        &kb->launches, (struct launch_place){.replica = p->replica, .generation = p->generation},
-        launch, starts);
+    size_t seen = kb->launches.seen;
+    uint32_t number = launches_number(&kb->launches, at, launch, starts);
+    if (kb->launches.seen > seen) {
+        launches_line(&line, p->attempt, number, at, launch);
+        (void)append(kb->run_fd, KUBE_LAUNCHES, line.buf, line.len);
+    }
+    return number;
 }
 
 static bool is_end(enum obs_kind kind)
@@ -351,6 +382,8 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
         o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))
         o.replica = p->replica;
+    p->spoke |= o.kind == OBS_OPENED || o.kind == OBS_STARTED || o.kind == OBS_SPAWN_FAILED ||
+                o.kind == OBS_EXITED;
     if (is_end(o.kind))
         own_memory(pod_replica(p)->role, &o.end);
     if (may_be_removal(&o) && !p->removed && !p->ours && !p->asked)
@@ -367,7 +400,10 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
 
     switch (type) {
     case WIRE_READY:
-        take_ready(p);
+        take_ready(p, r);
+        return TOOK_ALL;
+    case WIRE_TOLD:
+        take_told(p);
         return TOOK_ALL;
     case WIRE_REFUSED:
         (void)wire_get_u32(r);
@@ -384,7 +420,6 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
         return pod_code_answer(p, r) ? TOOK_ALL : TOOK_WRONG;
     case WIRE_TRIED:
         return take_tried(p, r) ? TOOK_ALL : TOOK_WRONG;
-    case WIRE_TOLD:
     case WIRE_HEARD:
     case WIRE_BYE:
         return TOOK_ALL;
@@ -394,6 +429,7 @@ static enum took take_frame(struct pod *p, enum wire_type type, struct wire_read
 }
 
 static void ask(struct pod *p);
+static void reject(struct pod *p);
 
 static void take_frames(struct pod *p)
 {
@@ -406,18 +442,22 @@ static void take_frames(struct pod *p)
         long len = wire_frame_next(p->in.buf + used, p->in.len - used, &type, &body);
         enum took took = len > 0 ? take_frame(p, type, &body) : TOOK_ALL;
 
+        if (p->state == POD_ENDED)
+            break; /* it was given up, with all that is left of it */
         if (took == TOOK_NOTHING) {
             ask(p);
             break;
         }
-        if (len < 0 || took == TOOK_WRONG)
-            kb->client->note(kb->client->ctx, "the shim in a pod sent an invalid message");
-        if (len <= 0 || took == TOOK_WRONG)
+        if (len < 0 || took == TOOK_WRONG) {
+            reject(p);
+            return;
+        }
+        if (len <= 0)
             break;
         used += (size_t)len;
     }
-    strbuf_consume(&p->in, used);
-    kb->client->turn(kb->client->ctx);
+    strbuf_consume(&p->in, used < p->in.len ? used : p->in.len);
+    cluster_turn(kb);
 }
 
 static void on_data(void *ctx, int channel, const char *data, size_t n)
@@ -492,9 +532,37 @@ static void link_ended(struct pod *p)
         p->lost_at = p->lost_at ? p->lost_at : now;
         if (p->is_set_up && now > p->lost_at + LIMIT_UNSEEN_S * NS_PER_S)
             pod_tell_sight(p, true);
-        (void)uv_timer_start(p->timer, on_time, AGAIN_MS, 0);
+        (void)uv_timer_start(p->timer, on_time, AGAIN_MS << p->invalid, 0);
     }
-    kb->client->turn(kb->client->ctx);
+    cluster_turn(kb);
+}
+
+/* What comes after a message that makes no sense cannot be understood either. Its reports are kept:
+ * another connection may bring them. */
+static void reject(struct pod *p)
+{
+    struct kubernetes *kb = p->kb;
+
+    kube_stream_free(p->stream);
+    p->stream = NULL;
+    p->ready = p->heard = p->asks = false;
+    pod_code_stop(p);
+    p->invalid++;
+    if (p->invalid == 1) {
+        auto_free char *text = xasprintf(
+            "the supervisor in pod %s sent an invalid message; connecting again", p->name);
+        kb->client->note(kb->client->ctx, text);
+    }
+    if (p->invalid >= LIMIT_INVALID_FRAMES && !p->container_ended) {
+        cluster_delete_pod(p);
+        free(p->why);
+        p->why = xasprintf("the supervisor in pod %s sent %d invalid messages", p->name,
+                           LIMIT_INVALID_FRAMES);
+        p->container_ended = true;
+        p->end = ENDING_UNKNOWN;
+        p->end.fate = CAUSE_GONE;
+    }
+    link_ended(p);
 }
 
 enum { REFUSALS_TOLD = 5 }; /* a kubelet may need a moment after it has started a container */
@@ -514,7 +582,7 @@ static void on_ended(void *ctx, int status, const struct err *e)
         p->kb->client->note(p->kb->client->ctx, text);
     }
     p->stream = NULL;
-    p->ready = false;
+    p->ready = p->heard = false;
     pod_code_stop(p);
     if (!p->asks)
         link_ended(p);
@@ -530,7 +598,7 @@ static void on_opened(void *ctx)
     struct pod *p = ctx;
     auto_strbuf struct strbuf first = STRBUF_INIT;
 
-    if (p->is_set_up)
+    if (p->is_set_up || p->adopted)
         frame_attach(&first);
     else
         put_setup(&first, p);
@@ -559,7 +627,7 @@ void pod_close(struct pod *p)
 {
     kube_stream_free(p->stream);
     p->stream = NULL;
-    p->ready = p->asks = false;
+    p->ready = p->heard = p->asks = false;
     pod_init_forget(p);
     pod_code_stop(p);
     if (p->timer)

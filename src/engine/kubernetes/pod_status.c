@@ -92,7 +92,7 @@ static void pulled_for_too_long(uv_timer_t *timer)
     if (p->state != POD_CREATED || !p->pull_failed || p->kb->releasing)
         return;
     pod_refuse(p, CAUSE_IMAGE, p->waits_for);
-    p->kb->client->turn(p->kb->client->ctx);
+    cluster_turn(p->kb);
 }
 
 /* Between two tries the kubelet may only say that it waits for the next. */
@@ -209,6 +209,7 @@ void pod_look(struct pod *p, const struct node *object)
 
     if (p->state == POD_NONE || p->state == POD_WANTED || p->state == POD_ENDED)
         return;
+    p->seen = true;
     if (*f.ip && !p->ip)
         p->ip = xstrdup(f.ip);
     p->stage = f.stage;
@@ -262,7 +263,7 @@ static void changed(void *ctx, enum watch_change change, const struct node *obje
         pod_look(p, object);
     if (change == WATCH_GONE)
         pod_is_missing(p);
-    kb->client->turn(kb->client->ctx);
+    cluster_turn(kb);
 }
 
 static void trouble(void *ctx, const struct kube_answer *answer)
@@ -275,6 +276,11 @@ static void trouble(void *ctx, const struct kube_answer *answer)
         kb->client->note(kb->client->ctx, answer->message);
 }
 
+static void synced(void *ctx)
+{
+    attach_synced(ctx);
+}
+
 void pods_watch(struct kubernetes *kb)
 {
     auto_arena struct arena *a = arena_new();
@@ -282,5 +288,6 @@ void pods_watch(struct kubernetes *kb)
     kb->watch = kube_watch_new(
         kb->api, kb->loop, kube_path(a, kb, "pods"),
         arena_printf(a, "labelSelector=%s", kube_query(a, kube_selector(a, &kb->run))),
-        &(struct watch_client){.changed = changed, .trouble = trouble, .ctx = kb});
+        &(struct watch_client){
+            .changed = changed, .synced = synced, .trouble = trouble, .ctx = kb});
 }

@@ -2,6 +2,7 @@
 #include "engine/kubernetes/launches.h"
 
 #include "base/tap.h"
+#include "engine/kubernetes/objects.h"
 
 static struct launches all;
 
@@ -77,11 +78,54 @@ static void test_blame(void)
     launches_clear(&all);
 }
 
+/* What another muster reads. */
+static void test_kept(void)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, again = STRBUF_INIT;
+
+    (void)seen(1, 1, "l/7/100", "a");
+    (void)seen(2, 1, "l/7/100", "a");
+    (void)seen(2, 2, "l/9/200", "b c");
+    (void)seen(3, 1, "l/11/300", "");
+    is_int(all.seen, 4, "pairs of pod and number");
+    launches_line(&text, 1, 1, (struct launch_place){.replica = 9, .generation = 1},
+                  &(struct frame_launch){.number = 1, .origin = "old", .id = "old"});
+    launches_write(&all, 2, &text);
+    strbuf_addstr(&text, "2 9 1 1 1\tx\ty\nnonsense\n2 1 1 1\n2 1 7 1 1\tl/7");
+    launches_clear(&all);
+    launches_read(&all, 2, 2, text.buf);
+    is_int(all.seen, 3, "those of the attempt that the journal knows");
+    is_int(later(2, 1, 2, "l/9/200", "b c"), 2, "each has its number");
+    is_int(seen(4, 1, "l/7/100", "a"), 1, "a pod that comes later knows the same mpirun");
+    is_int(seen(3, 1, "l/12/400", "z"), 3, "what the journal does not know is counted anew");
+    is_int(later(0, 1, 0, "l/9/200", ""), 2, "by its origin alone");
+    launches_write(&all, 2, &again);
+    is_str(again.buf,
+           "2 1 1 1 1\tl/7/100\ta\n2 1 2 1 1\tl/7/100\ta\n2 1 4 1 1\tl/7/100\ta\n"
+           "2 2 2 1 2\tl/9/200\tb c\n2 3 3 1 1\tl/12/400\tz\n",
+           "and is written again");
+    launches_clear(&all);
+}
+
+static void test_names(void)
+{
+    static const char first[] = "muster-1-worker-1";
+
+    is_int(kube_pod_generation("muster-1-worker-1", first), 1, "the first pod of a replica");
+    is_int(kube_pod_generation("muster-1-worker-1-g3", first), 3, "a later one");
+    is_int(kube_pod_generation("muster-1-worker-11", first), 0, "another replica");
+    is_int(kube_pod_generation("muster-1-worker-1-a2", first), 0, "another attempt");
+    is_int(kube_pod_generation("muster-1-worker-1-g3x", first), 0, "another name");
+    is_int(kube_pod_generation("muster-1-worker-1-g1", first), 0, "no name of ours");
+}
+
 int main(void)
 {
     test_subsets();
     test_same_port();
     test_worlds();
     test_blame();
+    test_kept();
+    test_names();
     return tap_done();
 }
