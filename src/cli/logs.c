@@ -2,8 +2,8 @@
  *
  * A log's name says whose it is:
  * REPLICA[.process-N][.task-TYPE-N][.rank-N[.launch-N]][.attempt-N][.restart-N][.init-NAME].log.
- * Lines of several logs get the prefix that the live view gives them; a log that stands alone is shown
- * byte by byte. Nothing is altered but progress bars, of which lines show the last state: the
+ * Lines of several logs get the prefix that the live view gives them; a log that stands alone is
+ * shown byte by byte. Nothing is altered but progress bars, of which lines show the last state: the
  * output is the job's own.
  *
  * Following looks at the files a few times a second: that works for runs of other users and on

@@ -213,8 +213,8 @@ static bool is_of_library(const char *line)
     return n > 0 && line[n] == ':' && memchr(line, '.', n);
 }
 
-/* Is it about somebody else, a database or another rank? A plain "Connection reset by peer" may be about
- * either: who left is told first then, because that was first. */
+/* Is it about somebody else, a database or another rank? A plain "Connection reset by peer" may be
+ * about either: who left is told first then, because that was first. */
 static bool is_of_other(const char *line)
 {
     return has_address(line) || is_of_library(line) || names_rank(line, -1);
