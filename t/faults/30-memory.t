@@ -73,7 +73,7 @@ if mkdir "$group" 2>/dev/null && echo 120M >"$group/$limit_file" 2>/dev/null; th
     told "a child whose end is hidden" exit "exited with status 3; $nearby"
     # shellcheck disable=SC2016 # the ranks'
     in_group "$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'test $RANK = 0 || kill -9 $$; sleep 60'
-    told "killed by somebody else" signal 'was killed by SIGKILL \(killed\) after'
+    told "killed by somebody else" signal 'was killed by SIGKILL after'
     native 'memory: 1Gi' 'python3, hog.py' >job.yaml
     in_group "$MUSTER" run --report "$REPORT" job.yaml
     told "a limit of its own that was not reached" oom "worker-1 ran out of memory: control group $group, limit 120 MiB"
