@@ -32,6 +32,12 @@ def run(pod, process, script, **how):
     return exit_code(pod.until("exited", process=process)["status"])
 
 
+def wait_for_end(pod):
+    """Until a process has ended, without reading what is said of it."""
+    while "worker-0" not in pathlib.Path(pod.run_dir, "exits").read_text():
+        time.sleep(0.01)
+
+
 def test_size():
     """The program travels in a config map, beside a hostfile and a script."""
     if not os.environ.get("MUSTER_SAN"):
@@ -118,8 +124,7 @@ def test_lost_connection():
         pod.disconnect()
         with open(pod.dir + "/go", "w") as go:
             go.write("\n")
-        while "worker-0" not in pathlib.Path(pod.run_dir, "exits").read_text():
-            time.sleep(0.01)
+        wait_for_end(pod)
         pod.attach([("worker-0.log", 4)])
         same(exit_code(pod.until("exited", process=0)["status"]), 3, "what ended without a connection is told to the next")
         same(pod.output("worker-0.log"), "two\n", "after the rest of its log, from where the last one was cut")
@@ -139,15 +144,17 @@ def test_lost_connection():
 def test_flood():
     with Pod(SHIM) as pod:
         pod.begin()
-        pod.spawn(1, 0, ["yes"], log="yes.log")
+        pod.spawn(1, 0, ["sh", "-c", "while :; do head -c 100000 /dev/zero; sleep 0.01; done"], log="more.log")
         pod.until("started", process=1)
-        same(run(pod, 0, "i=0; while [ $i -lt 300 ]; do printf '%0999d\\n' $i; i=$((i+1)); done; head -c 5000000 /dev/zero | tr '\\0' x"), 0,
-             "the end of a process with a long log, beside one that never stops writing")
+        script = "i=0; while [ $i -lt 300 ]; do printf '%0999d\\n' $i; i=$((i+1)); done; head -c 40000000 /dev/zero | tr '\\0' x"
+        pod.spawn(0, 0, ["sh", "-c", script])
+        wait_for_end(pod)  # nobody reads until then
+        same(exit_code(pod.until("exited", process=0)["status"]), 0, "the end of a process with a long log, beside one that goes on writing")
         log = pod.output("worker-0.log")
-        same((len(log), log[:300000]), (5300000, "".join("%0999d\n" % i for i in range(300))), "comes after all of the log, in order")
+        same((len(log), log[:300000]), (40300000, "".join("%0999d\n" % i for i in range(300))), "comes after all of the log, in order")
         pod.disconnect()
         pod.attach()
-        pod.until("exited", process=0, timeout=60)
+        pod.until("exited", process=0)
         same(pod.output("worker-0.log") == log, True, "so it does on the next connection")
 
 

@@ -16,6 +16,12 @@ struct options {
     bool running, quiet, all;
 };
 
+/* Also one that goes on without its muster. */
+static bool is_open(const struct run_ref *run)
+{
+    return run->alive || run->kept_until;
+}
+
 static void kv_time(struct json *j, const char *key, ns_t at)
 {
     char text[CLOCK_TEXT];
@@ -56,7 +62,7 @@ static void print_json(const struct runs *runs, bool running)
     json_key(&j, "runs");
     json_array(&j);
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->v[i].alive || !running)
+        if (is_open(&runs->v[i]) || !running)
             json_run(&j, &runs->v[i]);
     json_end(&j);
     json_end(&j);
@@ -89,9 +95,9 @@ static void print_table(struct arena *a, const struct runs *runs, const struct o
 
     for (size_t i = 0; i < runs->n; i++) {
         const struct run_ref *run = &runs->v[i];
-        if (o->running && !run->alive)
+        if (o->running && !is_open(run))
             continue;
-        if (!o->all && !run->alive && runs->n - i > LIMIT_RUNS_SHOWN) {
+        if (!o->all && !is_open(run) && runs->n - i > LIMIT_RUNS_SHOWN) {
             left++;
             continue;
         }
@@ -110,7 +116,7 @@ static void print_table(struct arena *a, const struct runs *runs, const struct o
 static void print_ids(const struct runs *runs, bool running)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (runs->v[i].alive || !running)
+        if (is_open(&runs->v[i]) || !running)
             printf("%s\n", runs->v[i].id);
 }
 

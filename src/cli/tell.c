@@ -272,6 +272,8 @@ void tell_detached_note(const char *id, const char *until)
                 {"muster logs", "show the output fetched so far"},
                 {"muster cancel", "stop it and remove it from the cluster"}};
 
+    if (is_quiet)
+        return;
     (void)fprintf(stderr, "muster: detached: the job continues; the cluster keeps it until %s\n",
                   until);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
