@@ -46,7 +46,6 @@ static const struct {
     {"clean", "prune", "muster prune"},
     {"restart", "rerun", "muster rerun RUN"},
     {"retry", "rerun", "muster rerun RUN"},
-    {"attach", "logs", "muster logs -f RUN"},
     {"ssh", "exec", "muster exec RUN REPLICA -- CMD…"},
     {"lint", "validate", "muster validate FILE…"},
     {"check", "validate", "muster validate FILE…"},

@@ -97,9 +97,10 @@ static bool blame_is_new(const struct job *job, const struct observation *o)
     if (!fits || l->blame.kind == BLAME_NONE || o->at < l->blame.at)
         return fits;
     /* How a daemon ended may be known later than that it did; an MPI_Abort and mpirun's time limit
-     * only from logs. */
+     * only from logs. Ranks that lose each other after a signal for mpirun call that an error. */
     return (o->at == l->blame.at && o->end.known && !l->blame.end.known) ||
-           ((o->blame == BLAME_ABORT || o->blame == BLAME_TIMEOUT || o->blame == BLAME_ERROR) &&
+           ((o->blame == BLAME_ABORT || o->blame == BLAME_TIMEOUT ||
+             (o->blame == BLAME_ERROR && l->blame.kind != BLAME_SIGNAL)) &&
             l->blame.kind != o->blame);
 }
 

@@ -21,12 +21,15 @@ struct look {
     char name[MPIRUN_NAME], state;
     pid_t parent;
     unsigned long long began;
+    bool killed; /* SIGKILL is on its way */
 };
 
-/* The 22nd field; p is at the third. */
-static unsigned long long read_began(const char *p)
+enum { FIELD_BEGAN = 22, FIELD_PENDING = 31 };
+
+/* The n-th field; p is at the third. */
+static unsigned long long read_field(const char *p, int n)
 {
-    for (int i = 3; p && i < 22; i++) {
+    for (int i = 3; p && i < n; i++) {
         p = strchr(p, ' ');
         p = p ? p + 1 : NULL;
     }
@@ -50,7 +53,8 @@ static bool look_at(pid_t pid, struct look *ret)
     snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
     ret->state = close[2];
     ret->parent = (pid_t)strtol(close + 4, NULL, 10);
-    ret->began = read_began(close + 2);
+    ret->began = read_field(close + 2, FIELD_BEGAN);
+    ret->killed = read_field(close + 2, FIELD_PENDING) & (1ULL << (SIGKILL - 1));
     return true;
 }
 
@@ -64,9 +68,10 @@ static bool is_mpirun(const char *name)
     return false;
 }
 
+/* Who is to be killed runs no instruction of its own any more. */
 static bool has_ended(const struct look *look)
 {
-    return look->state == 'Z' || look->state == 'X';
+    return look->state == 'Z' || look->state == 'X' || look->killed;
 }
 
 struct daemon daemon_of(pid_t pid)

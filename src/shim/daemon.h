@@ -53,7 +53,7 @@ pid_t daemon_mpirun(const struct shim *s, pid_t pid);
 /* The name of an mpirun that runs in the replica, "" if there is none. */
 const char *mpirun_left(const struct shim *s, const struct replica *r, char name[MPIRUN_NAME]);
 
-bool pid_is_dead(pid_t pid); /* or a zombie */
+bool pid_is_dead(pid_t pid); /* or a zombie, or being killed */
 bool daemon_is_dead(const struct daemon *d);
 
 /* When it was started, at the latest; 0 = unknown. */

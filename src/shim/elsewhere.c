@@ -4,6 +4,7 @@
  * name it by its origin, and reports its end and the signal that ended it. The engine puts both
  * together.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -49,6 +50,14 @@ static struct elsewhere *find(const struct shim *s, const char *origin)
     return l;
 }
 
+const struct launch_name *elsewhere_name(const struct shim *s, pid_t stand_in)
+{
+    for (const struct elsewhere *l = s->pod ? s->pod->elsewhere : NULL; l; l = l->next)
+        if (l->stand_in == stand_in)
+            return &l->name;
+    return NULL;
+}
+
 void elsewhere_add(struct shim *s, pid_t agent, const char *origin)
 {
     pid_t pid = s->pod && *origin && !find(s, origin) ? mpirun_above(agent) : 0;
@@ -78,12 +87,15 @@ void elsewhere_reaped(struct shim *s, pid_t pid, int status)
             launch_signalled(s, &l->loss, &l->name, WTERMSIG(status), clock_run());
 }
 
-/* The same before it is reaped, when its script's end is about to be reported. */
+/* The same before it is reaped, when its script's end is about to be reported. A stand-in that was
+ * killed takes mpirun along, perhaps in a moment. */
 void elsewhere_check(struct shim *s)
 {
     for (struct elsewhere *l = s->pod ? s->pod->elsewhere : NULL; l; l = l->next) {
         siginfo_t si = {0};
 
+        if (server_stand_in(s, l->stand_in) && pid_is_dead(l->stand_in))
+            launch_signalled(s, &l->loss, &l->name, SIGKILL, clock_run());
         if (waitid(P_PID, (id_t)l->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             si.si_pid == l->pid && (si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED))
             launch_signalled(s, &l->loss, &l->name, si.si_status, clock_run());

@@ -15,6 +15,7 @@
 
 enum {
     DEEPEST = 32, /* groups above each other */
+    NEAR = 32,    /* a part of the limit */
     LOOK_S = 5,   /* between two looks; a kill is recent until the second look after it */
 };
 
@@ -169,6 +170,23 @@ static int64_t limit_of(const struct outer *o, const char *dir)
     return limit < NO_LIMIT ? limit : -1;
 }
 
+static int64_t peak_of(const struct outer *o, const char *dir)
+{
+    return cgroup_number(dir, o->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
+}
+
+/* A pod has a group of its own around its containers', with the sum of their limits. That one is
+ * met, and cannot be seen: the container is then near its limit. */
+static bool met_limit(const struct shim *s, size_t i)
+{
+    const struct outer *o = s->outer;
+    int64_t limit = limit_of(o, o->groups[i].dir);
+
+    if (limit < 0 || grew(&o->groups[i].hits, count_hits(o, i)))
+        return limit >= 0;
+    return s->pod && peak_of(o, o->groups[i].dir) >= limit - limit / NEAR;
+}
+
 void outer_blame(const struct shim *s, struct oom *oom)
 {
     const struct outer *o = s->outer;
@@ -177,13 +195,12 @@ void outer_blame(const struct shim *s, struct oom *oom)
     for (size_t i = 0; o && i < o->n; i++) {
         const char *dir = o->groups[i].dir;
 
-        if (!grew(&o->groups[i].hits, count_hits(o, i)) || limit_of(o, dir) < 0)
+        if (!met_limit(s, i))
             continue;
         size_t n = strlen(dir), room = sizeof(oom->where) - 1;
         (void)snprintf(oom->where, sizeof(oom->where), "%s", dir + (n > room ? n - room : 0));
         oom->limit = limit_of(o, dir);
-        oom->peak =
-            cgroup_number(dir, o->unified ? "memory.peak" : "memory.max_usage_in_bytes", "");
+        oom->peak = peak_of(o, dir);
         return;
     }
     /* a kill in our group and no limit of a group above: then it was the machine's memory */

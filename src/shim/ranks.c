@@ -523,20 +523,26 @@ int mpirun_hello(struct client *c, struct packet *p)
     return 0;
 }
 
-/* It failed and had no ranks. In a pod its ranks are elsewhere, and nobody here knows of them. */
-static void tell_without_ranks(struct shim *s, const struct stand_in *in, int status, ns_t at)
+/* It failed and had no ranks here. If it has asked for daemons in other pods, the engine knows
+ * whether it had some there. */
+static void tell_without_ranks(struct shim *s, const struct client *c, int status, ns_t at)
 {
+    const struct launch_name *name = elsewhere_name(s, c->pid);
+    const struct stand_in *in = c->mpirun;
     struct strbuf *out = &s->link.out;
-    struct launch *l;
     size_t frame;
 
-    if (s->pod || status == 0 ||
-        (s->newest_launch && s->newest_launch->name.number >= LIMIT_LAUNCHES))
+    if (status == 0 ||
+        (!name && s->newest_launch && s->newest_launch->name.number >= LIMIT_LAUNCHES))
         return;
-    l = launch_new(s, "", "", 0);
-    l->over = true;
+    if (!name) {
+        struct launch *l = launch_new(s, "", "", 0);
+
+        l->over = true;
+        name = &l->name;
+    }
     frame = report_begin(s, WIRE_LAUNCH_OVER);
-    launch_put(out, &l->name);
+    launch_put(out, name);
     wire_put_i64(out, at);
     launch_put_end(out, in, status);
     report_end(s, frame);
@@ -544,7 +550,6 @@ static void tell_without_ranks(struct shim *s, const struct stand_in *in, int st
 
 static void mpirun_over(struct shim *s, struct client *c, int status, ns_t at, bool killed)
 {
-    auto_free struct stand_in *in = c->mpirun;
     bool had_ranks = false;
 
     for (struct launch *l = s->newest_launch; l; l = l->older) {
@@ -555,9 +560,10 @@ static void mpirun_over(struct shim *s, struct client *c, int status, ns_t at, b
             check_ranks(s, l, true);
         tell_over(s, l, at);
     }
-    c->mpirun = NULL;
     if (!had_ranks)
-        tell_without_ranks(s, in, status, at);
+        tell_without_ranks(s, c, status, at);
+    free(c->mpirun);
+    c->mpirun = NULL;
 }
 
 int mpirun_end(struct shim *s, struct client *c, struct packet *p)
@@ -576,6 +582,7 @@ int mpirun_end(struct shim *s, struct client *c, struct packet *p)
 
 void mpirun_lost(struct shim *s, struct client *c)
 {
+    (void)elsewhere_signalled(s, c->pid, SIGKILL, clock_run());
     mpirun_over(s, c, SIGKILL, clock_run(), true);
 }
 

@@ -73,6 +73,9 @@ void elsewhere_add(struct shim *s, pid_t agent, const char *origin);
 /* The mpirun that this process stands in for has received a signal. False: it has no ranks
  * elsewhere. */
 bool elsewhere_signalled(struct shim *s, pid_t stand_in, int sig, ns_t at);
+/* The launch of that stand-in's mpirun, if it has asked for daemons in other pods; else NULL. */
+struct launch_name;
+const struct launch_name *elsewhere_name(const struct shim *s, pid_t stand_in);
 
 /* A child of ours has ended that may be such an mpirun. */
 void elsewhere_reaped(struct shim *s, pid_t pid, int status);

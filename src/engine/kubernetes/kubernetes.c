@@ -60,6 +60,17 @@ static void kubernetes_open_replica(struct engine *en, uint32_t replica, uint32_
     pod_flush(p);
 }
 
+/* Workers were started before all addresses were known, and their ranks may call each other. */
+static void share_hosts(struct kubernetes *kb)
+{
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        if (!kb->pods[i].ready)
+            continue;
+        pod_put_hosts(&kb->pods[i]);
+        pod_flush(&kb->pods[i]);
+    }
+}
+
 static void kubernetes_start(struct engine *en, uint32_t process, struct start start)
 {
     auto_arena struct arena *a = arena_new();
@@ -81,6 +92,8 @@ static void kubernetes_start(struct engine *en, uint32_t process, struct start s
     kb->starts[process] = start;
     kb->running[process] = true;
     cluster_want_pod(p, start.attempt);
+    if ((int32_t)process == kb->plan->launcher)
+        share_hosts(kb);
     pod_put_hosts(p);
     frame_spawn(pod_out(p), kb->plan, process, start, &at);
     pod_flush(p);

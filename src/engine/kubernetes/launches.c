@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 
-struct launch_seen { /* a pod that has ranks of it */
+struct launch_seen { /* a pod that knows it */
     struct launch_place at;
-    uint32_t number; /* of the shim there */
+    uint32_t number; /* of the shim there; 0: it has no ranks of it, and saw its mpirun end */
 };
 
 struct launch_known {
@@ -21,15 +21,20 @@ struct launch_known {
 static const struct launch_seen *seen_at(const struct launch_known *l, struct launch_place at)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (l->seen[i].at.replica == at.replica && l->seen[i].at.generation == at.generation)
+        if (l->seen[i].number > 0 && l->seen[i].at.replica == at.replica &&
+            l->seen[i].at.generation == at.generation)
             return &l->seen[i];
     return NULL;
 }
 
+/* An mpirun whose end was told before any rank of it has no id yet. */
 static bool is_same(const struct launch_known *l, const struct frame_launch *launch)
 {
-    return strcmp(l->id, launch->id) == 0 &&
-           (!*launch->origin || !*l->origin || strcmp(l->origin, launch->origin) == 0);
+    bool same_origin = strcmp(l->origin, launch->origin) == 0;
+
+    if (*l->origin && !*l->id)
+        return same_origin;
+    return strcmp(l->id, launch->id) == 0 && (!*launch->origin || !*l->origin || same_origin);
 }
 
 /* What its own pod says of an mpirun: it has that origin, and of its worlds the newest counts. */
@@ -73,13 +78,17 @@ uint32_t launches_number(struct launches *all, struct launch_place at,
         launch->number == 0 ? by_origin(all, launch->origin) : known(all, at, launch->number);
     size_t i = all->n;
 
-    if (number > 0 || launch->number == 0 || !starts)
+    if (number > 0 || !starts)
         return number;
     while (i > 0 && (!is_same(&all->v[i - 1], launch) || seen_at(&all->v[i - 1], at)))
         i--;
     if (i == 0) {
         add_launch(all, launch->origin, launch->id);
         i = all->n;
+    }
+    if (!*all->v[i - 1].id && *launch->id) {
+        free(all->v[i - 1].id);
+        all->v[i - 1].id = xstrdup(launch->id);
     }
     add_seen(all, &all->v[i - 1], at, launch->number);
     return (uint32_t)i;

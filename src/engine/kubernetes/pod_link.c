@@ -274,14 +274,16 @@ static bool is_of_replica(enum obs_kind kind)
            kind == OBS_BLAMED;
 }
 
-/* A shim often cannot see the control group of its container. If memory ran out and the container
- * has a limit, it was that one. */
+/* For a shim its container's limit is one of a group above. If it cannot see that group, and memory
+ * ran out, and the container has a limit, it was that one. */
 static void own_memory(const struct role *role, struct ending *end)
 {
-    if (!end->oom || end->memory_limit >= 0 || role->res.memory_limit < 0)
+    int64_t limit = role->res.memory_limit;
+
+    if (!end->oom || limit < 0 || (end->memory_limit >= 0 && end->memory_limit != limit))
         return;
     end->oom_nearby = false;
-    end->memory_limit = role->res.memory_limit;
+    end->memory_limit = limit;
     end->memory_of[0] = '\0';
 }
 
@@ -355,6 +357,13 @@ static void explain_end(const struct pod *p, struct observation *o)
     o->text = p->why;
 }
 
+/* An mpirun that failed without a rank is known by its end alone. */
+static bool begins_launch(const struct observation *o)
+{
+    return o->kind == OBS_RANK_STARTED || o->kind == OBS_BLAMED ||
+           (o->kind == OBS_MPIRUN_ENDED && o->end.known);
+}
+
 enum took { TOOK_ALL, TOOK_NOTHING, TOOK_WRONG };
 
 static void take_end(struct pod *p, const struct observation *o)
@@ -377,7 +386,7 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
         return TOOK_WRONG;
     o.attempt = p->attempt;
     if (launch.origin)
-        o.launch = number_launch(p, &launch, o.kind == OBS_RANK_STARTED || o.kind == OBS_BLAMED);
+        o.launch = number_launch(p, &launch, begins_launch(&o));
     if (o.kind == OBS_BLAMED)
         o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))

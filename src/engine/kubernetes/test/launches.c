@@ -63,6 +63,20 @@ static void test_worlds(void)
     launches_clear(&all);
 }
 
+/* An mpirun that fails is told by its own pod, perhaps before other pods have told its ranks. */
+static void test_without_ranks(void)
+{
+    is_int(seen(0, 0, "l/7/100", ""), 1, "an mpirun that failed, of which nobody has ranks yet");
+    is_int(seen(1, 1, "l/7/100", "a"), 1, "a rank of it after all");
+    is_int(seen(2, 1, "l/7/100", "a"), 1, "and in another pod");
+    is_int(seen(1, 2, "l/7/100", "b"), 2, "but another world is another launch");
+    is_int(seen(0, 0, "l/9/300", ""), 3, "another one");
+    is_int(seen(0, 1, "", ""), 4, "one that has not asked for a daemon anywhere");
+    is_int(seen(0, 2, "", ""), 5, "and once more");
+    is_int(seen(1, 3, "l/11/400", "c"), 6, "they are not taken for others");
+    launches_clear(&all);
+}
+
 /* Two pods, two clocks. */
 static void test_blame(void)
 {
@@ -124,6 +138,7 @@ int main(void)
     test_subsets();
     test_same_port();
     test_worlds();
+    test_without_ranks();
     test_blame();
     test_kept();
     test_names();
