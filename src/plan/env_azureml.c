@@ -84,9 +84,11 @@ static void add(struct env_set *set, const char *name, const char *value)
         env_put(set, name, value, ORIGIN_DIALECT, NULL);
 }
 
-static void add_path(struct env_set *set, const char *name, const char *path)
+/* In the run's directory, which pods have, too. */
+static void add_path(struct env_set *set, const struct site *site, const char *name,
+                     const char *path)
 {
-    set->local = true;
+    set->local = !site->elsewhere || !site->shim;
     add(set, name, path);
     set->local = false;
 }
@@ -133,8 +135,8 @@ static void add_job(struct env_set *set, const struct plan *plan, const struct r
     set->local = !facts->site.code;
     add(set, "AZUREML_CR_EXECUTION_WORKING_DIR_PATH", workdir);
     add(set, "AZ_BATCHAI_JOB_WORK_DIR", workdir);
-    add_path(set, "AZ_BATCHAI_JOB_TEMP", facts->site.scratch_dir);
-    add_path(set, "AZ_BATCHAI_STDOUTERR_DIR",
+    add_path(set, &facts->site, "AZ_BATCHAI_JOB_TEMP", facts->site.scratch_dir);
+    add_path(set, &facts->site, "AZ_BATCHAI_STDOUTERR_DIR",
              arena_printf(set->arena, "%s/logs", facts->site.run_dir));
     add_values(set, plan);
 }
@@ -183,8 +185,8 @@ void env_azureml(struct env_set *set, const struct plan *plan, const struct proc
     if (rp->role->kind == ROLE_LAUNCHER && plan->hostfile) {
         const char *path = arena_printf(set->arena, "%s/" PLAN_HOSTFILE, plan->facts->site.run_dir);
 
-        add_path(set, "AZUREML_MPI_HOSTFILE", path);
-        add_path(set, "AZ_BATCHAI_MPI_HOST_FILE", path);
+        add_path(set, &plan->facts->site, "AZUREML_MPI_HOSTFILE", path);
+        add_path(set, &plan->facts->site, "AZ_BATCHAI_MPI_HOST_FILE", path);
     }
     if (plan->spec->framework == FRAMEWORK_TENSORFLOW) {
         add(set, "AZ_BATCHAI_PS_HOSTS", task_addresses(set->arena, plan, "ps", "parameter_server"));

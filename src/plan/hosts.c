@@ -78,6 +78,13 @@ static const char *service_in(struct arena *a, const struct job_spec *spec, cons
                         spec->namespace_ ? spec->namespace_ : "default");
 }
 
+/* The run's own, which is where the run is, whatever the file says. */
+static const char *service_of_run(struct arena *a, const struct site *site, const char *host)
+{
+    return arena_printf(a, "%s.%s.%s.svc", host, site->service,
+                        site->namespace_ ? site->namespace_ : "default");
+}
+
 /* An MPIJob of today has one Service, with its replicas as hosts. */
 static const char *service_of_job(struct arena *a, const struct job_spec *spec, const char *host)
 {
@@ -110,7 +117,7 @@ const char *host_service(struct arena *a, const struct job_spec *spec, const str
         return arena_printf(a, "%s.%s.%s.svc", host, site->service, site->namespace_);
     if (service)
         return service(a, spec, host);
-    return site->service ? service_in(a, spec, host, site->service) : NULL;
+    return site->service ? service_of_run(a, site, host) : NULL;
 }
 
 const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica)

@@ -275,12 +275,12 @@ static int add_roles(struct builder *b, bool launchers, struct err *e)
 
 /* --- what is written for the job -------------------------------------------------------------- */
 
-/* Azure ML's is a directory of this machine, which is sent. Others name one of the container, or
- * one beside the job file. */
+/* Azure ML's is a directory of this machine, which is sent. A command's is the caller's, which
+ * nobody else has. Others name one of the container, or one beside the job file. */
 static const char *workdir_elsewhere(struct arena *a, const struct job_spec *spec,
                                      const struct site *site, const char *asked)
 {
-    if (site->code && platform_sends_workdir(spec->platform.environment))
+    if (!spec->file || (site->code && platform_sends_workdir(spec->platform.environment)))
         return site->code;
     if (asked && asked[0] == '/')
         return asked;

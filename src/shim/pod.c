@@ -38,15 +38,23 @@ static bool is_set(const char *const *env, const char *entry)
     return false;
 }
 
+static bool is_path_first(const char *entry)
+{
+    return strncmp(entry, WIRE_PATH_FIRST "=", sizeof(WIRE_PATH_FIRST)) == 0;
+}
+
 /* The run's own programs come first. */
 static char *path_entry(const struct shim *s, const char *const *env)
 {
-    const char *path = getenv("PATH");
+    const char *path = getenv("PATH"), *first = "";
 
-    for (; *env; env++)
+    for (; *env; env++) {
         if (strncmp(*env, "PATH=", 5) == 0)
             path = *env + 5;
-    return xasprintf("PATH=%s/bin:%s", s->scratch_dir,
+        if (is_path_first(*env))
+            first = strchr(*env, '=') + 1;
+    }
+    return xasprintf("PATH=%s/bin:%s%s%s", s->scratch_dir, first, *first ? ":" : "",
                      path && *path ? path
                                    : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
                                      "/sbin:/bin");
@@ -73,7 +81,7 @@ void pod_adapt(struct shim *s, const char **cwd, const char ***env)
     v[n++] = path;
     v[n++] = run_dir;
     for (size_t i = 0; old[i]; i++)
-        if (!is_set(v, old[i]))
+        if (!is_set(v, old[i]) && !is_path_first(old[i]))
             v[n++] = old[i];
     for (size_t i = 0; environ[i]; i++)
         if (!is_set(v, environ[i]))

@@ -34,6 +34,8 @@
     3 /* a probe's exit status: not forbidden, but descriptors or memory ran out */
 #define WIRE_AGENT_SOCKET "agent.sock"
 #define WIRE_MASTER_SOCKET "master.sock" /* of a shim that waits for its master */
+/* In a pod, among the variables of a process: what its PATH begins with. Not handed on. */
+#define WIRE_PATH_FIRST "MUSTER_PATH_FIRST"
 
 /* Whom the kernel has killed because a group's memory was used up: 0 = nobody, else itself, or a
  * process in the replica whose number is added. */

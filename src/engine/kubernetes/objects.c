@@ -9,6 +9,7 @@
 #include "engine/kubernetes/claims.h"
 #include "engine/kubernetes/given.h"
 #include "kube/write.h"
+#include "shim/wire.h"
 
 enum { LONG_VALUE = 1024 }; /* TF_CONFIG of a large job does not go into every pod's object */
 
@@ -279,6 +280,14 @@ static const struct node *pod_env(struct arena *a, const struct plan *plan,
     return kube_env(a, entries, k);
 }
 
+/* It comes first in PATH: whether the image has an mpirun there is not known here. */
+static const char *first_in_path(struct arena *a, const struct plan *plan)
+{
+    const struct mpi_spec *mpi = plan->spec->mpi;
+
+    return mpi && mpi->home ? arena_printf(a, WIRE_PATH_FIRST "=%s/bin", mpi->home) : NULL;
+}
+
 const char *const *kube_process_env(struct arena *a, const struct plan *plan, uint32_t process,
                                     struct start start)
 {
@@ -286,9 +295,11 @@ const char *const *kube_process_env(struct arena *a, const struct plan *plan, ui
     const struct env_value *v, *first;
     size_t n = plan_env(a, plan, process, start, false, &v);
     size_t n_first = plan_env(a, plan, rp->first_process, FIRST_START, false, &first);
-    const char **out = ARENA_ARRAY(a, const char *, n + 1);
+    const char **out = ARENA_ARRAY(a, const char *, n + 2);
     size_t k = 0;
 
+    out[0] = first_in_path(a, plan);
+    k += out[0] != NULL;
     for (size_t i = 0; i < n; i++) {
         bool same = false;
 

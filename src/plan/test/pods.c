@@ -51,6 +51,7 @@ static void move_to_pods(struct seed *s)
                  .elsewhere = true,
                  .references = true,
                  .service = "pods-of-job",
+                 .namespace_ = "there",
                  .ports = numbers,
                  .interface = "eth0",
                  .images = images},
@@ -164,10 +165,10 @@ static void test_openpai(void)
     move_to_pods(&s);
     plan = seed_plan(&s);
     is_str(plan->replicas[1].host, "worker-1", "OpenPAI: its host names");
-    is_str(plan->replicas[1].address, "worker-1.pods-of-job.team.svc",
+    is_str(plan->replicas[1].address, "worker-1.pods-of-job.there.svc",
            "behind the Service that the site has for all");
     ok(!plan->replicas[1].named, "a bare name would not resolve");
-    is_str(seed_env(&s, 1, "PAI_HOST_IP_worker_0"), "worker-0.pods-of-job.team.svc (dialect)",
+    is_str(seed_env(&s, 1, "PAI_HOST_IP_worker_0"), "worker-0.pods-of-job.there.svc (dialect)",
            "an address is that name");
     is_str(seed_env(&s, 1, "PAI_CONTAINER_HOST_SynPort_PORT_LIST"), "30000,30001 (dialect)",
            "ports that need not be shared");
