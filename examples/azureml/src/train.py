@@ -12,11 +12,13 @@ and host. A parameter server then serves for ever, as TensorFlow's do.
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+POD_RUN_DIR = "/muster/run"
 PATIENCE = 60  # seconds; a crowded machine starts slowly
 env = os.environ
 
@@ -43,7 +45,7 @@ def call(find_place, *words):
         try:
             with socket.create_connection(find_place(), timeout=PATIENCE) as peer:
                 return talk(peer, *words)
-        except (ConnectionError, FileNotFoundError):
+        except (ConnectionError, FileNotFoundError, socket.gaierror):  # a pod has a name once it is there
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
@@ -104,15 +106,23 @@ def check_hosts(hosts):
 
 
 def mpi(rank, size):
-    """MPI promises no port: rank 0 takes one and leaves word of it in a file."""
+    """MPI promises no port: rank 0 takes one and leaves word of it in a file. Pods share none: there others ask for it."""
     launch = env.get("PMIX_NAMESPACE", "0").replace("/", "_")
     directory = env.get("MUSTER_RUN_DIR", tempfile.gettempdir())
     place = os.path.join(directory, f"train-{env.get('MUSTER_ATTEMPT', 1)}-{launch}.place")
 
+    def read_place():
+        if os.path.exists(place) or directory != POD_RUN_DIR:
+            with open(place, encoding="utf-8") as file:
+                return file.read().split()
+        ssh = ["ssh", "-n", workers()[0]["host"], f"cat {place}"]
+        return subprocess.run(ssh, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout.split()
+
     def find_place():
-        with open(place, encoding="utf-8") as file:
-            address, port = file.read().split()
-            return address, int(port)
+        words = read_place()
+        if not words:
+            raise FileNotFoundError(place)
+        return words[0], int(words[1])
 
     if rank:
         return join(find_place, rank, size)
