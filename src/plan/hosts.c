@@ -78,13 +78,6 @@ static const char *service_in(struct arena *a, const struct job_spec *spec, cons
                         spec->namespace_ ? spec->namespace_ : "default");
 }
 
-/* The run's own, which is where the run is, whatever the file says. */
-static const char *service_of_run(struct arena *a, const struct site *site, const char *host)
-{
-    return arena_printf(a, "%s.%s.%s.svc", host, site->service,
-                        site->namespace_ ? site->namespace_ : "default");
-}
-
 /* An MPIJob of today has one Service, with its replicas as hosts. */
 static const char *service_of_job(struct arena *a, const struct job_spec *spec, const char *host)
 {
@@ -113,11 +106,10 @@ const char *host_service(struct arena *a, const struct job_spec *spec, const str
 
     /* The platform's Services are not there: in a pod that cannot write /etc/hosts only the run's
      * own resolves, in the namespace of the run. */
-    if (site->service && site->namespace_)
-        return arena_printf(a, "%s.%s.%s.svc", host, site->service, site->namespace_);
-    if (service)
-        return service(a, spec, host);
-    return site->service ? service_of_run(a, site, host) : NULL;
+    if (site->service)
+        return arena_printf(a, "%s.%s.%s.svc", host, site->service,
+                            site->namespace_ ? site->namespace_ : "default");
+    return service ? service(a, spec, host) : NULL;
 }
 
 const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica)

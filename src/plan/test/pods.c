@@ -134,8 +134,8 @@ static void test_pytorchjob(void)
     move_to_pods(&s);
     plan = seed_plan(&s);
     is_str(plan->replicas[2].host, "job-worker-1", "PyTorchJob: its host names");
-    is_str(plan_service(s.arena, plan, &plan->replicas[2]), "job-worker-1.team.svc",
-           "each has its Service");
+    is_str(plan_service(s.arena, plan, &plan->replicas[2]), "job-worker-1.pods-of-job.there.svc",
+           "it is behind the Service of the run");
     is_str(seed_env(&s, 2, "MASTER_ADDR"), "job-master-0 (framework)", "by which others reach it");
     is_str(seed_env(&s, 2, "MASTER_PORT"), "23456 (framework)", "at the operator's port");
     is_str(seed_env(&s, 2, "PET_NODE_RANK"), "2 (framework)", "torchrun's variables");
@@ -203,8 +203,8 @@ static void test_mpijob(void)
     plan = seed_plan(&s);
     is_str(seed_env(&s, 0, "OMPI_MCA_orte_default_hostfile"), "/etc/mpi/hostfile (dialect)",
            "MPIJob: the hostfile where the operator mounts it");
-    has(plan->operator_hostfile, "mpi-example-worker-1.mpi-example.team.svc slots=3",
-        "by the names of the job's Service");
+    has(plan->operator_hostfile, "mpi-example-worker-1.pods-of-job.there.svc slots=3",
+        "by names that resolve there");
     for (uint32_t i = 0; i < plan->n_processes; i++)
         check_process(&s, plan, i);
     arena_free(s.arena);
