@@ -77,7 +77,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench bench-kubernetes fuzz check-style tidy format install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -105,6 +105,7 @@ help:
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
 	'make soak            the long counts of the random tests, a million runs of each fuzzer' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
+	'make bench-kubernetes  the same in a cluster: first output, 1,000 pods, 64 logs' \
 	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: N runs of each' \
 	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
 	'make format          apply clang-format to all C files' \
@@ -295,6 +296,9 @@ cov:
 	    LINK_HARDEN=--coverage build-cov/unit/engine/sim/test/schedules
 	@tools/cov build-cov job 95
 
+# Not a part of bench: needs the cluster, and mpi-operator if that is to be compared (tools/kubernetes build mpi-operator).
+bench-kubernetes: all
+	@bench/kubernetes $(B)
 bench: all $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c)) $(call mpi_progs,openmpi) \
 	$(call mpi_progs,mpich) $(B)/test/prog/flood
 	@bench/run $(B)

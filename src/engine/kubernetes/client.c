@@ -20,6 +20,7 @@
 
 enum {
     CONNECTIONS = 32,      /* bulk creation is fastest over this many */
+    UNDER_WAY = 64,        /* requests that libcurl has: each costs memory, also while it waits */
     PATIENCE_S = 60,       /* until a request that gets no answer has failed */
     PAUSE_MS = 200,        /* before the first repetition; then twice as long each time */
     PAUSE_MOST_MS = 10000, /* … up to this */
@@ -33,6 +34,9 @@ struct kube_client {
     CURLM *multi;
     uv_timer_t *timer;
     struct kube_call *calls;
+    struct kube_call *first, *last; /* that wait for others to end */
+    unsigned under_way;
+    bool has_lines;                /* perhaps: some call has */
     char *token;                   /* as a header, or NULL */
     struct curl_slist *connect_to; /* the server, if its certificate has another name; else NULL */
     unsigned seed;
@@ -41,7 +45,10 @@ struct kube_client {
 struct kube_call {
     struct kube_call *prev, *next;
     struct kube_client *client;
-    CURL *easy; /* NULL while it waits to be repeated */
+    CURL *easy; /* NULL while it waits to be repeated, or for others */
+    struct kube_call
+        *after;         /* the one that waits longer; `waits` says whether it is in that list */
+    bool waits, counts; /* counts: among those under way */
     struct curl_slist *headers;
     uv_timer_t *pause;
     char *method, *path, *type;
@@ -50,6 +57,7 @@ struct kube_call {
     bool streams, streamed;
     bool has_lines;         /* perhaps: they are given outside of libcurl's calls */
     bool inside, cancelled; /* in a function of the caller; it is not wanted any more */
+    int patience;           /* s, from its beginning on */
     ns_t give_up;           /* clock_mono() */
     unsigned tries;
     long retry_after_s;
@@ -274,8 +282,9 @@ static void give_lines(struct kube_call *call)
  * its own functions; so they are not given there. Anything may have changed after each. */
 static void give_all_lines(struct kube_client *c)
 {
-    struct kube_call *call = c->calls;
+    struct kube_call *call = c->has_lines ? c->calls : NULL;
 
+    c->has_lines = false;
     while (call) {
         if (!call->has_lines) {
             call = call->next;
@@ -297,6 +306,7 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
     strbuf_add(&call->in, data, n);
     (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     call->has_lines = call->streams && status == 200;
+    call->client->has_lines |= call->has_lines;
     return n;
 }
 
@@ -345,6 +355,8 @@ static void begin(struct kube_call *call)
     CURL *easy = kube_handle(c, call->path);
 
     call->easy = easy;
+    call->counts = !call->streams;
+    c->under_way += call->counts;
     call->error[0] = '\0';
     strbuf_truncate(&call->in, 0);
     if (kube_authorization(c))
@@ -386,13 +398,63 @@ static void drop_easy(struct kube_call *call)
         (void)curl_multi_remove_handle(call->client->multi, call->easy);
         curl_easy_cleanup(call->easy);
     }
+    call->client->under_way -= call->counts;
+    call->counts = false;
     curl_slist_free_all(call->headers);
     call->easy = NULL;
     call->headers = NULL;
 }
 
+/* Those under way are enough for all connections; what is asked first is begun first. */
+static void wait_or_begin(struct kube_call *call)
+{
+    struct kube_client *c = call->client;
+
+    if (call->streams || (c->under_way < UNDER_WAY && !c->first)) {
+        begin(call);
+        return;
+    }
+    call->waits = true;
+    if (c->last)
+        c->last->after = call;
+    else
+        c->first = call;
+    c->last = call;
+}
+
+static void leave_list(struct kube_call *call)
+{
+    struct kube_client *c = call->client;
+    struct kube_call *before = NULL;
+
+    if (!call->waits)
+        return;
+    for (struct kube_call *w = c->first; w != call; w = w->after)
+        before = w;
+    if (before)
+        before->after = call->after;
+    else
+        c->first = call->after;
+    if (c->last == call)
+        c->last = before;
+    call->waits = false;
+    call->after = NULL;
+}
+
+static void begin_waiting(struct kube_client *c)
+{
+    while (c->first && c->under_way < UNDER_WAY) {
+        struct kube_call *call = c->first;
+
+        leave_list(call);
+        call->give_up = clock_mono() + call->patience * NS_PER_S;
+        begin(call);
+    }
+}
+
 static void call_free(struct kube_call *call)
 {
+    leave_list(call);
     drop_easy(call);
     if (call->prev)
         call->prev->next = call->next;
@@ -579,6 +641,7 @@ static void look(struct kube_client *c)
         (void)curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &call);
         finish((struct kube_call *)(void *)call, code);
     }
+    begin_waiting(c);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -597,6 +660,7 @@ struct kube_call *kube_send(struct kube_client *c, const struct kube_request *rq
         .body = STRBUF_INIT,
         .in = STRBUF_INIT,
         .streams = rq->line,
+        .patience = patience,
         .give_up = clock_mono() + patience * NS_PER_S,
         .done = rq->done,
         .line = rq->line,
@@ -607,7 +671,7 @@ struct kube_call *kube_send(struct kube_client *c, const struct kube_request *rq
     if (c->calls)
         c->calls->prev = call;
     c->calls = call;
-    begin(call);
+    wait_or_begin(call);
     return call;
 }
 
@@ -617,8 +681,12 @@ void kube_cancel(struct kube_call *call)
         return;
     if (call->inside)
         call->cancelled = true;
-    else
+    else {
+        struct kube_client *c = call->client;
+
         call_free(call);
+        begin_waiting(c);
+    }
 }
 
 int kube_client_new(uv_loop_t *loop, const struct kube_access *acc, struct kube_client **ret,
