@@ -15,7 +15,7 @@
 
 struct away {
     const char *context, *namespace_; /* of the cluster; in the arena */
-    ns_t created;                     /* real time of the first request */
+    ns_t created;                     /* real time; 0: it may not be there yet */
     int64_t keep_s;
     unsigned char key[AWAY_KEY]; /* what the job's own supervisors know each other by */
 };

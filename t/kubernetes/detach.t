@@ -261,6 +261,39 @@ is "$rc $(report cause.kind)" "125 gone" "attach tells its verdict"
 like "$(cat "$err")" "removed from the cluster because no muster was attached" "with the reason"
 is "$(state)" failed "and then it has one"
 
+# --- a supervisor that cannot be understood --------------------------------------------------------
+
+cat >nonsense.yaml <<'YAML'
+apiVersion: muster/v1
+name: nonsense
+roles:
+  worker:
+    image: local.test/torch:1
+    command:
+      - python3
+      - -c
+      - |
+        import glob, os, signal, socket
+        path = "/muster/run/scratch/master.sock"
+        os.unlink(path)
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(path)
+        server.listen(9)
+        for name in glob.glob("/proc/[0-9]*/cmdline"):
+            if b"connect" in open(name, "rb").read().split(b"\0"):
+                os.kill(int(name.split("/")[2]), signal.SIGKILL)
+        kept = []
+        while True:
+            kept.append(server.accept()[0])
+            kept[-1].sendall(b"nonsense" * 9)
+YAML
+run_job --on kubernetes --namespace "$NS" nonsense.yaml
+is "$rc $(report cause.kind) $(grep -c 'sent an invalid message' "$err")" "125 gone 1" "its replica is given up, and it is said once"
+like "$(report verdict)" "sent 5 invalid messages" "with the reason"
+ok "nothing is left of it" wait_until 60 nothing_left
+
+# --- what is refused -----------------------------------------------------------------------------
+
 run_muster run --detach -n 1 -- true
 like "$rc $(tr '\n' ' ' <"$err")" "^125 .*--detach is not available with --on local.*nohup" "on this machine"
 run_muster run --on kubernetes --detach=1s sleep.yaml

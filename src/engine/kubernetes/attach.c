@@ -150,7 +150,7 @@ void attach_gone(struct kubernetes *kb)
                                                                         .replica = i,
                                                                         .end.fate = CAUSE_GONE,
                                                                         .text = kb->gone});
-    kb->attaching = false;
+    attach_tell(kb);
     cluster_turn(kb);
 }
 
@@ -279,4 +279,59 @@ bool attach_is_done(const struct kubernetes *kb)
             return false;
     }
     return true;
+}
+
+/* --- what happened meanwhile, in its order ---------------------------------------------------- */
+
+struct deferred {
+    struct pod *pod;
+    enum wire_type type;
+    ns_t at;
+    size_t number; /* in the order of arrival */
+    char *body;
+    size_t n;
+};
+
+void attach_defer(struct pod *p, enum wire_type type, const struct wire_reader *body, ns_t at)
+{
+    struct kubernetes *kb = p->kb;
+    size_t n = (size_t)(body->end - body->p);
+
+    GROW(kb->deferred, kb->n_deferred, kb->cap_deferred);
+    kb->deferred[kb->n_deferred] = (struct deferred){
+        .pod = p, .type = type, .at = at, .number = kb->n_deferred, .body = xmalloc(n + 1), .n = n};
+    memcpy(kb->deferred[kb->n_deferred++].body, body->p, n);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct deferred *x = a, *y = b;
+
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void attach_tell(struct kubernetes *kb)
+{
+    kb->attaching = false;
+    (void)uv_timer_stop(kb->attach_timer);
+    if (kb->n_deferred > 0)
+        qsort(kb->deferred, kb->n_deferred, sizeof(*kb->deferred), by_time);
+    for (size_t i = 0; i < kb->n_deferred; i++) {
+        const struct deferred *d = &kb->deferred[i];
+        struct wire_reader body = {.p = d->body, .end = d->body + d->n};
+
+        pod_report(d->pod, d->type, &body);
+    }
+    attach_release(kb);
+}
+
+void attach_release(struct kubernetes *kb)
+{
+    for (size_t i = 0; i < kb->n_deferred; i++)
+        free(kb->deferred[i].body);
+    free(kb->deferred);
+    kb->deferred = NULL;
+    kb->n_deferred = kb->cap_deferred = 0;
 }

@@ -64,7 +64,8 @@ void cluster_turn(struct kubernetes *kb)
 {
     if (kb->attaching && !attach_is_done(kb))
         return;
-    kb->attaching = false;
+    if (kb->attaching)
+        attach_tell(kb);
     kb->client->turn(kb->client->ctx);
 }
 
@@ -369,8 +370,14 @@ static void anchor_created(void *ctx, const struct kube_answer *answer)
     struct kubernetes *kb = ctx;
 
     kb->anchored = clock_mono();
-    away_touch(kb->run_fd);
-    if (take_anchor(kb, answer))
+    kb->away.created = clock_real();
+    if (kube_ok(answer))
+        (void)away_write(kb->run_fd, &kb->away, NULL);
+    if (!take_anchor(kb, answer))
+        return;
+    if (kb->attaching)
+        attach_find_pods(kb);
+    else
         pods_watch(kb);
 }
 
@@ -388,6 +395,34 @@ static void anchor_found(void *ctx, const struct kube_answer *answer)
     }
 }
 
+static void create_anchor(struct kubernetes *kb,
+                          void (*done)(void *ctx, const struct kube_answer *answer))
+{
+    auto_arena struct arena *a = arena_new();
+
+    (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
+                                                    .path = job_path(a, kb, false),
+                                                    .body = kube_anchor(a, &kb->run),
+                                                    .patience_s = 15,
+                                                    .done = done,
+                                                    .ctx = kb});
+}
+
+/* It was killed while it created the anchor. */
+static void anchor_made(void *ctx, const struct kube_answer *answer)
+{
+    struct kubernetes *kb = ctx;
+
+    if (strcmp(answer->reason, "AlreadyExists") != 0) {
+        anchor_created(kb, answer);
+        return;
+    }
+    kb->anchored = clock_mono() - KUBE_ANCHOR_S * NS_PER_S; /* at most: or it would be gone */
+    kb->away.created = clock_real() - KUBE_ANCHOR_S * NS_PER_S;
+    (void)away_write(kb->run_fd, &kb->away, NULL);
+    move_deadline(kb, kept(kb), anchor_found);
+}
+
 static int begin(struct kubernetes *kb, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
@@ -399,18 +434,11 @@ static int begin(struct kubernetes *kb, struct err *e)
 
 int cluster_begin(struct kubernetes *kb, struct err *e)
 {
-    auto_arena struct arena *a = arena_new();
     int r = begin(kb, e);
 
-    if (r < 0)
-        return r;
-    (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
-                                                    .path = job_path(a, kb, false),
-                                                    .body = kube_anchor(a, &kb->run),
-                                                    .patience_s = 15,
-                                                    .done = anchor_created,
-                                                    .ctx = kb});
-    return 0;
+    if (r == 0)
+        create_anchor(kb, anchor_created);
+    return r;
 }
 
 /* The first heartbeat: its answer is the anchor. */
@@ -421,7 +449,10 @@ int cluster_attach(struct kubernetes *kb, struct err *e)
     if (r < 0)
         return r;
     kb->anchored = clock_mono() - (clock_real() - kb->away.created);
-    move_deadline(kb, kept(kb), anchor_found);
+    if (kb->away.created)
+        move_deadline(kb, kept(kb), anchor_found);
+    else
+        create_anchor(kb, anchor_made);
     return 0;
 }
 

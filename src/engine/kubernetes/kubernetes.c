@@ -277,6 +277,7 @@ static void kubernetes_free(struct engine *en)
     free(kb->starts);
     free(kb->running);
     launches_clear(&kb->launches);
+    attach_release(kb);
     code_release(&kb->code);
     free(kb->put_off);
     if (kb->run_fd >= 0)
@@ -354,10 +355,8 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
     struct kubernetes *kb = new_engine(how);
     const struct site *site = &how->plan->facts->site;
 
-    kb->away = (struct away){.context = site->context,
-                             .namespace_ = site->namespace_,
-                             .created = clock_real(),
-                             .keep_s = KUBE_ANCHOR_S};
+    kb->away = (struct away){
+        .context = site->context, .namespace_ = site->namespace_, .keep_s = KUBE_ANCHOR_S};
     (void)!getrandom(kb->away.key, sizeof(kb->away.key), 0);
     int r = kubernetes_access(kb->arena, site->context, site->namespace_, &kb->access, e);
     if (r == 0)

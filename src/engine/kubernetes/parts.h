@@ -32,6 +32,7 @@
 #include "engine/kubernetes/stream.h"
 #include "engine/kubernetes/watch.h"
 #include "journal/away.h"
+#include "shim/wire.h"
 
 enum pod_state {
     POD_NONE,
@@ -120,6 +121,8 @@ struct kubernetes {
     bool attaching;   /* not all that happened meanwhile is known yet: nothing is decided */
     bool late;        /* … and who has not answered by now is not waited for */
     uint32_t attempt; /* attach: the present one */
+    struct deferred *deferred;
+    size_t n_deferred, cap_deferred;
     uv_timer_t *attach_timer;
     const char *gone; /* attach: the run is not in the cluster any more, and why; NULL: it is */
     unsigned missing; /* objects that pods need and that are not there yet */
@@ -174,6 +177,10 @@ void attach_find_pods(struct kubernetes *kb); /* the anchor is there */
 void attach_gone(struct kubernetes *kb);      /* it is not */
 void attach_synced(struct kubernetes *kb);    /* the watch has listed all pods */
 bool attach_is_done(const struct kubernetes *kb);
+/* Reports of several pods are told in the order of their times, when all are here. */
+void attach_defer(struct pod *p, enum wire_type type, const struct wire_reader *body, ns_t at);
+void attach_tell(struct kubernetes *kb);
+void attach_release(struct kubernetes *kb);
 
 /* --- pod_status.c ----------------------------------------------------------------------------- */
 
@@ -213,6 +220,7 @@ void kubernetes_explain_unreachable(struct engine *en);
 /* --- pod_link.c ------------------------------------------------------------------------------- */
 
 void pod_connect(struct pod *p);
+void pod_report(struct pod *p, enum wire_type type, struct wire_reader *r); /* kept by attach.c */
 struct log_place *pod_log(struct pod *p, const char *name); /* made if it is not known */
 void pod_close(struct pod *p);                              /* for good */
 /* Frames for the shim: sent, or kept until it is ready. */

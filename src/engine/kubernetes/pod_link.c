@@ -381,9 +381,17 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
     struct kubernetes *kb = p->kb;
     struct frame_launch launch = {0};
     struct observation o = {0};
+    const struct wire_reader body = *r;
 
     if (!frame_observation(type, r, &o, &launch))
         return TOOK_WRONG;
+    p->spoke |= o.kind == OBS_OPENED || o.kind == OBS_STARTED || o.kind == OBS_SPAWN_FAILED ||
+                o.kind == OBS_EXITED;
+    if (kb->attaching) {
+        attach_defer(p, type, &body, o.at);
+        take_end(p, &o);
+        return TOOK_ALL;
+    }
     o.attempt = p->attempt;
     if (launch.origin)
         o.launch = number_launch(p, &launch, begins_launch(&o));
@@ -391,8 +399,6 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
         o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))
         o.replica = p->replica;
-    p->spoke |= o.kind == OBS_OPENED || o.kind == OBS_STARTED || o.kind == OBS_SPAWN_FAILED ||
-                o.kind == OBS_EXITED;
     if (is_end(o.kind))
         own_memory(pod_replica(p)->role, &o.end);
     if (may_be_removal(&o) && !p->removed && !p->ours && !p->asked)
@@ -401,6 +407,15 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
     take_end(p, &o);
     kb->client->observed(kb->client->ctx, &o);
     return TOOK_ALL;
+}
+
+void pod_report(struct pod *p, enum wire_type type, struct wire_reader *r)
+{
+    bool asked = p->asked;
+
+    p->asked = true; /* its object has just been listed */
+    (void)take_observation(p, type, r);
+    p->asked = asked;
 }
 
 static enum took take_frame(struct pod *p, enum wire_type type, struct wire_reader *r)
