@@ -131,6 +131,19 @@ void pod_expand(const char **argv, const char *const *env)
     }
 }
 
+/* Every message is late, so the latest time is the best. That of SETUP had to wait for the process
+ * that brings it. */
+int pod_clock(struct shim *s, struct wire_reader *r)
+{
+    ns_t run = wire_get_i64(r);
+
+    if (!wire_done(r) || !s->pod)
+        return -EPROTO;
+    if (run > clock_run())
+        clock_run_set_now(run);
+    return 0;
+}
+
 void pod_show(struct shim *s, const char *data, size_t n)
 {
     if (s->pod)

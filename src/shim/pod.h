@@ -55,5 +55,6 @@ void pod_look(struct shim *s);
 int pod_file(struct shim *s, struct wire_reader *r);      /* WIRE_FILE */
 int pod_more(struct shim *s, struct wire_reader *r);      /* WIRE_MORE */
 int pod_files_end(struct shim *s, struct wire_reader *r); /* WIRE_FILES_END */
+int pod_clock(struct shim *s, struct wire_reader *r);     /* WIRE_CLOCK */
 
 #endif

@@ -272,7 +272,7 @@ int request_handle(struct shim *s, enum wire_type type, struct wire_reader *r)
         [WIRE_ATTACH] = master_attach,    [WIRE_FILE] = pod_file,
         [WIRE_FOLLOW] = feed_follow,      [WIRE_MORE] = pod_more,
         [WIRE_FILES_END] = pod_files_end, [WIRE_TRY] = trial_begin,
-        [WIRE_TRY_END] = trial_end,
+        [WIRE_TRY_END] = trial_end,       [WIRE_CLOCK] = pod_clock,
     };
 
     if ((size_t)type >= ARRAY_SIZE(handlers) || !handlers[type])

@@ -84,6 +84,7 @@ enum wire_type {
                        them): the replica calls this address and port, or for "" listens at its own
                        (trial.h). At most one of each in a replica. Answered by TRIED. */
     WIRE_TRY_END,   /* no body: those that listen end */
+    WIRE_CLOCK,     /* in a pod: i64 clock_run() of muster now, before anything is spawned */
 
     /* shim -> muster */
     WIRE_READY =

@@ -103,6 +103,7 @@ static void kubernetes_signal(struct engine *en, int sig)
 {
     struct kubernetes *kb = of(en);
 
+    kb->told_to_end |= sig != SIGUSR1 && sig != SIGUSR2;
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
         struct pod *p = &kb->pods[i];
 
@@ -135,6 +136,7 @@ static void kubernetes_kill(struct engine *en)
 {
     struct kubernetes *kb = of(en);
 
+    kb->told_to_end = kb->killed = true;
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
         kill_pod(&kb->pods[i]);
 }
@@ -174,6 +176,7 @@ static void kubernetes_clear(struct engine *en)
         p->state = POD_NONE;
     }
     memset(kb->put_off, 0, kb->plan->n_processes * sizeof(*kb->put_off));
+    kb->told_to_end = kb->killed = false;
 }
 
 static void kubernetes_release(struct engine *en)

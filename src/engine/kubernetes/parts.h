@@ -127,6 +127,8 @@ struct kubernetes {
     const char *gone; /* attach: the run is not in the cluster any more, and why; NULL: it is */
     unsigned missing; /* objects that pods need and that are not there yet */
     bool refused, releasing, released;
+    bool told_to_end; /* the processes of this attempt were, by us; killed: by SIGKILL */
+    bool killed;
     bool no_anchor;        /* it was refused: there is nothing to delete */
     bool told_right;       /* that one is missing, while something runs */
     struct err refusal;    /* if refused */

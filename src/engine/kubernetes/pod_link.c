@@ -225,6 +225,14 @@ static bool take_output(struct pod *p, struct wire_reader *r)
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
+static void put_clock(struct strbuf *out)
+{
+    size_t frame = wire_frame_begin(out, WIRE_CLOCK);
+
+    wire_put_i64(out, clock_run());
+    wire_frame_end(out, frame);
+}
+
 /* Not before the shim of an adopted pod has told all is it known whether it has its code. */
 static void begin_requests(struct pod *p)
 {
@@ -246,6 +254,8 @@ static void take_ready(struct pod *p, struct wire_reader *r)
         return;
     }
     p->heard = true;
+    if (!p->is_set_up)
+        put_clock(&first);
     put_follow(&first, p);
     if (!p->is_set_up)
         put_files(&first, p->kb);
@@ -364,6 +374,15 @@ static bool begins_launch(const struct observation *o)
            (o->kind == OBS_MPIRUN_ENDED && o->end.known);
 }
 
+/* What its own pod says of an mpirun that we have ended ourselves: that is no cause of anything, and
+ * would be dated before what other pods saw. */
+static bool is_our_signal(const struct kubernetes *kb, const struct observation *o,
+                          const struct frame_launch *launch)
+{
+    return o->kind == OBS_BLAMED && launch->number == 0 && kb->told_to_end &&
+           (kb->killed || o->end.signal != SIGKILL);
+}
+
 enum took { TOOK_ALL, TOOK_NOTHING, TOOK_WRONG };
 
 static void take_end(struct pod *p, const struct observation *o)
@@ -395,6 +414,8 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
     o.attempt = p->attempt;
     if (launch.origin)
         o.launch = number_launch(p, &launch, begins_launch(&o));
+    if (is_our_signal(kb, &o, &launch))
+        return TOOK_ALL;
     if (o.kind == OBS_BLAMED)
         o.at = launches_blamed(&kb->launches, o.launch, launch.number == 0, o.at);
     if (is_of_replica(o.kind))
