@@ -258,7 +258,7 @@ static void serve(int sock, const unsigned char *token)
 static int answer_calls(const union address *a, socklen_t len, const unsigned char *token)
 {
     struct trial_result result = {0};
-    union address own;
+    union address own = {.v4 = {0}};
     socklen_t n = sizeof(own);
     auto_close int sock = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
