@@ -79,7 +79,7 @@ void away_remove(int run_fd)
 ns_t away_until(int run_fd)
 {
     auto_arena struct arena *a = arena_new();
-    struct away away;
+    struct away away = {0};
     struct stat st;
 
     if (fstatat(run_fd, AWAY_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
