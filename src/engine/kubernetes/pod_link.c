@@ -374,13 +374,17 @@ static bool begins_launch(const struct observation *o)
            (o->kind == OBS_MPIRUN_ENDED && o->end.known);
 }
 
-/* What its own pod says of an mpirun that we have ended ourselves: that is no cause of anything, and
- * would be dated before what other pods saw. */
+/* What its own pod says of an mpirun that was ended because its launcher was over, or by us: that is
+ * no cause of anything, and would be dated before what other pods saw. */
 static bool is_our_signal(const struct kubernetes *kb, const struct observation *o,
                           const struct frame_launch *launch)
 {
-    return o->kind == OBS_BLAMED && launch->number == 0 && kb->told_to_end &&
-           (kb->killed || o->end.signal != SIGKILL);
+    int32_t launcher = kb->plan->launcher;
+
+    if (o->kind != OBS_BLAMED || launch->number != 0)
+        return false;
+    return (launcher >= 0 && !kb->running[launcher]) ||
+           (kb->told_to_end && (kb->killed || o->end.signal != SIGKILL));
 }
 
 enum took { TOOK_ALL, TOOK_NOTHING, TOOK_WRONG };
