@@ -100,7 +100,7 @@ PYTHON
 sed 's/train_mpi4py.py/recv.py/' mpi4py.yaml >recv.yaml
 
 tab=$(printf '\t')
-while IFS=$tab read -r name words _ command _ exit outcome replica rank kind sentence; do
+while IFS=$tab read -r name _ words _ command _ exit outcome replica rank kind sentence; do
     case $words in
     needs=*) ;;
     *) continue ;;

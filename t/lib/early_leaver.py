@@ -3,8 +3,7 @@
 
 HOW: sys (sys.exit), os (os._exit), end (its code is at its end), pipe (survivors are killed by SIGPIPE),
 closing (it has closed its connections, and ends when the others are stopped).
-WORDS: "closed" tells of the lost peer as sockets do, "named" also says which rank it was, anything else is what
-a survivor raises.
+WORDS: "closed" names the lost peer as sockets do, anything else is what a survivor raises.
 """
 import os
 import signal
@@ -41,8 +40,6 @@ def fail():
             os.write(gone.fileno(), b'x')
     if words == 'closed':
         raise ConnectionResetError(104, 'Connection reset by peer')
-    if words == 'named':
-        raise ConnectionResetError(104, f'Connection reset by peer (rank {leaver})')
     raise ValueError(words)
 
 
