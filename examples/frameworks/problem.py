@@ -78,7 +78,7 @@ def place(name):
 
 def write(name, put):
     """A file is there as a whole or not at all, whatever ends this process."""
-    path, new = place(name), place(f".{os.getpid()}")
+    path, new = place(name), place(f".{name}.{os.getpid()}")  # pods that share the directory have the same pids
     with open(new, "wb") as file:
         put(file)
     os.replace(new, path)
