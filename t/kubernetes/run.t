@@ -132,6 +132,38 @@ mpi "" local.test/openmpi:4 "mpirun -np 4 $ranks || true" | sed 's/CODE/7/' >sev
 on_cluster seven.yaml
 is "$rc $(report cause.rank) $(report cause.replica)" "7 2 worker-1" "a rank's failure that the launcher ignores"
 
+# --- a namespace that allows little --------------------------------------------------------------
+
+secure='securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, seccompProfile: {type: RuntimeDefault}}'
+locked='securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}'
+kubectl --kubeconfig "$admin" label namespace "$NS" pod-security.kubernetes.io/enforce=restricted >/dev/null
+cat >restricted.yaml <<YAML
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: restricted}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          $secure
+          containers: [{name: pytorch, image: "local.test/busybox:1", $locked, command: [sh, -c, 'touch /x 2>/dev/null || echo "\$(id -u) \$MUSTER_INDEX"; ! ls run.sh 2>/dev/null || ./run.sh']}]
+YAML
+on_cluster restricted.yaml
+is "$rc $(sort "$out" | tr '\n' ' ')" "0 [worker-0] 1000 0 [worker-1] 1000 1 " "Pod Security restricted, no root, read-only files" || diag "$(tail -n 5 "$err")"
+mkdir scripts
+printf '#!/bin/sh\necho code; touch here\n' >scripts/run.sh
+chmod 755 scripts/run.sh
+on_cluster restricted.yaml --code scripts
+is "$rc $(grep -c code "$out")" "0 2" "with code of its own, which can be run and written beside" || diag "$(tail -n 5 "$err")"
+# shellcheck disable=SC2016
+mpi "" local.test/openmpi:4 "mpirun -np 4 $ranks" |
+    sed "s/CODE/0/; s/containers:/$secure, &/; s/image:/$locked, env: [{name: HOME, value: \/muster\/run}], &/" >restricted-mpi.yaml
+on_cluster restricted-mpi.yaml
+is "$rc $(grep -c ' rank [0-3] on pi-worker-' "$out")" "0 4" "Open MPI likewise" || diag "$(tail -n 15 "$err")"
+kubectl --kubeconfig "$admin" label namespace "$NS" pod-security.kubernetes.io/enforce- >/dev/null
+
 # --- what is refused -----------------------------------------------------------------------------
 
 on_cluster "$TOP/examples/muster/hello.yaml"
