@@ -25,7 +25,7 @@ except ImportError:
 MUSTER, DOCUMENTS, DIRECTORY, LEVEL, *FILES = sys.argv[1:]
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MEET = os.path.join(TOP, 't/lib/meet_all.py')
-SPOKEN = re.compile(r'\[([^/\]]+)(?:/(\d+))?\] met (\d+) as (\S+) on (\S+)$', re.M)
+SPOKEN = re.compile(r'\[([^/\]]+)(?:/(?:(\d+)|[a-z]+-\d+))?\] met (\d+) as (\S+) on (\S+)$', re.M)
 LIMIT = 100
 # A file's own PATH is its container's.
 PYTHON, MPIRUN = sys.executable, shutil.which('mpirun')
