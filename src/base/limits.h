@@ -74,14 +74,9 @@
 #define LIMIT_UNSEEN_S 10         /* without a connection a replica is out of sight */
 #define LIMIT_REMOVAL_S 10        /* beyond its grace period, for a replica out of sight */
 #define LIMIT_GROUP_TEXT 160      /* last bytes of a control group's path in a verdict */
-#define LIMIT_IMAGE_WAIT_S 60 /* an image that cannot be pulled is tried this long */
-#define LIMIT_QUOTA_WAIT_S 60 /* a replica that replaces another one waits for its quota */
-#define LIMIT_UNSEEN_S 10     /* without a connection a replica is out of sight */
-#define LIMIT_REMOVAL_S 10    /* beyond its grace period, for a replica out of sight */
 #define LIMIT_DETACHED_S (7 * 24 * 3600) /* `run --detach` without a time: kept without a client */
 #define LIMIT_KEEP_S (365 * 24 * 3600)   /* the longest time of `run --detach=D` */
 #define LIMIT_INVALID_FRAMES 5 /* of a replica's supervisor, until the replica is given up */
-#define LIMIT_GROUP_TEXT 160   /* last bytes of a control group's path in a verdict */
 #define LIMIT_COUNTERS_BYTES (64 * 1024) /* of a file of the kernel's counters */
 #define LIMIT_TAIL_LINES 20              /* lines of a log in a verdict */
 #define LIMIT_TAIL_BYTES (16 * 1024)     /* bytes read back for those lines */
