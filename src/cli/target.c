@@ -29,20 +29,20 @@ int target_living(const struct verb *verb, struct arena *a, const char *word, st
     return code ? code : target_is_living(ret);
 }
 
-int target_is_living(const struct run_ref *ret)
+int target_is_living(const struct run_ref *run)
 {
     struct err e;
 
-    if (ret->alive && runs_is_stuck(ret, &e))
-        return target_failed(ret, &e);
-    if (ret->alive)
+    if (run->alive && runs_is_stuck(run, &e))
+        return target_failed(run, &e);
+    if (run->alive)
         return 0;
-    if (ret->kept_until)
-        tell_error("%s is detached; use muster attach %s", ret->id, ret->id);
-    else if (ret->exit_code >= 0)
-        tell_error("%s has ended: %s, exit code %d", ret->id, ret->state, ret->exit_code);
+    if (run->kept_until)
+        tell_error("%s is detached; use muster attach %s", run->id, run->id);
+    else if (run->exit_code >= 0)
+        tell_error("%s has ended: %s, exit code %d", run->id, run->state, run->exit_code);
     else
-        tell_error("%s has ended: the muster process was killed", ret->id);
+        tell_error("%s has ended: the muster process was killed", run->id);
     return EXIT_FAILED;
 }
 

@@ -13,7 +13,7 @@
 enum { MOST = 200 };
 
 static struct replica replicas[MOST];
-static char names[MOST][16];
+static char names[MOST][24];
 static struct plan plan = {.replicas = replicas};
 static struct preflight *pf;
 static bool done;
