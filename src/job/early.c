@@ -1,8 +1,8 @@
 /* early.c - see early.h. */
 #include "job/early.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,11 +195,16 @@ static bool is_of_job(const struct job *job, const struct early *early, const ch
 static bool has_address(const char *line)
 {
     for (const char *p = line; *p; p += strcspn(p, " \t")) {
-        unsigned a, b, c, d;
+        char text[INET_ADDRSTRLEN];
+        struct in_addr ip;
 
         p += strspn(p, " \t([{<'\"=/@");
-        if (sscanf(p, "%3u.%3u.%3u.%3u", &a, &b, &c, &d) == 4 && a < 256 && b < 256 && c < 256 &&
-            d < 256)
+        size_t n = strspn(p, "0123456789.");
+        if (n == 0 || n >= sizeof(text))
+            continue;
+        memcpy(text, p, n);
+        text[n - (p[n - 1] == '.')] = '\0'; /* the end of a sentence */
+        if (inet_pton(AF_INET, text, &ip) == 1)
             return true;
     }
     return false;
