@@ -192,14 +192,17 @@ static void tell_unlogged(struct wrapper *w, bool is_err, const char *data, size
     }
 }
 
+/* Said by the rank's own process, before it executes the program: that may kill us at once. */
 static void tell_runs(const struct wrapper *w)
 {
+    pid_t pid = getpid();
+    auto_close int pid_fd = pidfd_open(pid, 0);
     auto_strbuf struct strbuf frame = STRBUF_INIT;
     size_t begin = wire_frame_begin(&frame, WIRE_RANK_RUNS);
 
-    wire_put_u32(&frame, (uint32_t)w->pid);
+    wire_put_u32(&frame, (uint32_t)pid);
     wire_frame_end(&frame, begin);
-    (void)packet_send(w->sock, &frame, &w->pid_fd, 1);
+    (void)packet_send(w->sock, &frame, &pid_fd, 1);
 }
 
 /* At once: SIGKILL may follow. */
@@ -251,6 +254,7 @@ static void rank_child(const struct wrapper *w, const int out[2], pid_t parent, 
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(126);
+    tell_runs(w);
     (void)dup2(out[0], STDOUT_FILENO);
     (void)dup2(out[1], STDERR_FILENO);
     sigprocmask(SIG_SETMASK, &w->mask, NULL);
@@ -435,7 +439,6 @@ int rank_main(int argc, char **argv)
         sigprocmask(SIG_SETMASK, &w.mask, NULL);
         become(argv);
     }
-    tell_runs(&w);
     status = attend(&w, &ru);
     if (w.untold > 0)
         tell_unlogged(&w, false, "", 0);
