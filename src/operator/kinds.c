@@ -1,0 +1,14 @@
+/* kinds.c - see kinds.h. */
+#include "operator/kinds.h"
+
+#include "base/mem.h"
+
+const struct served_kind served_kinds[] = {
+    {"kubeflow.org", "mpijobs", "MPIJob", FAMILY_MPI, "mpi-operator", "mpi-job-controller"},
+    {"kubeflow.org", "pytorchjobs", "PyTorchJob", FAMILY_TRAINING, "pytorchjob-controller",
+     "pytorchjob-controller"},
+    {"kubeflow.org", "tfjobs", "TFJob", FAMILY_TRAINING, "tfjob-controller", "tfjob-controller"},
+    {"batch.tensorstack.dev", "mpijobs", "MPIJob", FAMILY_MPI, "mpi-operator",
+     "mpi-job-controller"},
+};
+const unsigned n_served_kinds = ARRAY_SIZE(served_kinds);

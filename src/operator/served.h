@@ -1,0 +1,42 @@
+/* served.h - a job object of a cluster as the rest of Muster knows jobs: a spec and its plan.
+ *
+ * Pure: the object goes in, the plan comes out. What a person would be told by `muster validate`
+ * is in the diagnostics.
+ */
+#ifndef OPERATOR_SERVED_H
+#define OPERATOR_SERVED_H
+
+#include "base/arena.h"
+#include "dialect/dialect.h"
+#include "doc/tree.h"
+#include "operator/kinds.h"
+#include "plan/plan.h"
+
+/* What holds for all jobs of this operator. */
+struct operator_options {
+    const char *cluster_domain; /* "": names end with "svc" */
+    const char *gang_scheduler; /* "": none */
+};
+
+struct served {
+    const struct served_kind *kind;
+    const struct operator_options *options;
+    const char *namespace_, *name, *uid;
+    const char *api_version;  /* as it is read from the API server: for owner references */
+    const char *written_in;   /* "v2beta1": the version of its author */
+    const struct node *object;
+    const struct plan *plan;  /* NULL: it is not valid, or not ours */
+    const char *invalid;      /* why there is no plan, all of it, one line each; or NULL */
+};
+
+/* The version that the object was written in: of the manager in metadata.managedFields that has set
+ * the spec, else of kubectl's last-applied annotation, else the object's own. "v2beta1" */
+const char *written_in(struct arena *a, const struct node *object);
+
+/* Reads and plans it. The object must outlive the result; all else is in the arena. An object that
+ * is not a valid job gives 0 and `invalid`. */
+int served_read(struct arena *a, const struct served_kind *kind,
+                const struct operator_options *options, const struct node *object,
+                const char *recorded_version, struct served *ret, struct err *e);
+
+#endif
