@@ -29,6 +29,8 @@ PKGS := yaml-0.1 libuv
 missing = $(error $(PKGS): not found by pkg-config; make deps)
 PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)))$(PKG_LIBS)
 CURL_LIBS = $(eval CURL_LIBS := $(or $(shell pkg-config --libs libcurl),$(error libcurl: not found by pkg-config; make deps)))$(CURL_LIBS)
+# Of OpenSSL: keys for ssh, which only the operator makes.
+CRYPTO_LIBS = $(eval CRYPTO_LIBS := $(or $(shell pkg-config --libs libcrypto),$(error libcrypto: not found by pkg-config; make deps)))$(CRYPTO_LIBS)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -53,7 +55,8 @@ WIRE := $(wildcard src/shim/wire.c)
 UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
 # muster-kubernetes is muster with one engine more, which needs libcurl: muster itself stays small.
 KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
-MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
+OPERATOR_SRC := $(wildcard src/operator/*.c)
+MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
 SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
 HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
@@ -64,7 +67,7 @@ MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(ERRORS_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
 SCRIPTS := $(sort $(wildcard t/t[0-9]*.t t/first-hour.t))
@@ -194,7 +197,7 @@ examples/random_walk: examples/random_walk.c
 $(B)/libmuster.a: $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
-	$(call link,-pie $(PKG_LIBS))
+	$(call link,-pie $(PKG_LIBS) $(if $(findstring /operator/,$@),$(CRYPTO_LIBS)))
 
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o

@@ -1,7 +1,7 @@
 /* kinds.c - see kinds.h. */
 #include "operator/kinds.h"
 
-#include "base/mem.h"
+#include "base/cleanup.h"
 
 const struct served_kind served_kinds[] = {
     {"kubeflow.org", "mpijobs", "MPIJob", FAMILY_MPI, "mpi-operator", "mpi-job-controller"},

@@ -22,11 +22,11 @@ struct served {
     const struct served_kind *kind;
     const struct operator_options *options;
     const char *namespace_, *name, *uid;
-    const char *api_version;  /* as it is read from the API server: for owner references */
-    const char *written_in;   /* "v2beta1": the version of its author */
+    const char *api_version; /* as it is read from the API server: for owner references */
+    const char *written_in;  /* "v2beta1": the version of its author */
     const struct node *object;
-    const struct plan *plan;  /* NULL: it is not valid, or not ours */
-    const char *invalid;      /* why there is no plan, all of it, one line each; or NULL */
+    const struct plan *plan; /* NULL: it is not valid, or not ours */
+    const char *invalid;     /* why there is no plan, all of it, one line each; or NULL */
 };
 
 /* The version that the object was written in: of the manager in metadata.managedFields that has set

@@ -7,7 +7,6 @@
 #include "base/err.h"
 
 /* private: PEM, "EC PRIVATE KEY"; public: a line of authorized_keys. */
-int ssh_key_make(struct arena *a, const char **ret_private, const char **ret_public,
-                 struct err *e);
+int ssh_key_make(struct arena *a, const char **ret_private, const char **ret_public, struct err *e);
 
 #endif
