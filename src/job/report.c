@@ -198,7 +198,7 @@ static void ranks(const struct job *job, struct json *j)
     json_end(j);
 }
 
-static void status(const struct job *job, struct json *j)
+void status_write(const struct job *job, struct json *j)
 {
     static void (*const views[PLATFORM_KINDS])(const struct job *, struct json *) = {
         [PLATFORM_MUSTER] = status_muster,
@@ -353,7 +353,7 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     json_key(j, "cause");
     cause(job, ctx, j);
     json_key(j, "status");
-    status(job, j);
+    status_write(job, j);
     json_key(j, "attempts");
     attempts(job, ctx, j);
     kv_waiting(j, job->phase != JOB_ENDED ? job_first_waiting(job) : NULL);

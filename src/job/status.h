@@ -9,6 +9,9 @@
 #include "doc/json.h"
 #include "job/job.h"
 
+/* In the words of the job's own platform. */
+void status_write(const struct job *job, struct json *j);
+
 /* As OpenPAI's REST server answers for a job: the summary's keys, jobStatus, taskRoles. Both
  * versions; the second has more keys. */
 void status_openpai(const struct job *job, struct json *j);

@@ -1,0 +1,210 @@
+/* keep.c - what an operator writes to a job's object: state that must survive it, the status that
+ * people see, and events.
+ *
+ * Most of a job's state is its pods. What they cannot say (earlier attempts, restarts that were
+ * counted, a pause, the first failure of a pod that is gone) is an annotation: the CRDs of other
+ * operators prune fields that they do not know, but never annotations. It is written with the
+ * version of the object that we have seen, before what was decided is carried out: an operator that
+ * took over meanwhile is not overruled.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "doc/json_read.h"
+#include "doc/make.h"
+#include "job/snapshot.h"
+#include "job/status.h"
+#include "operator/operator.h"
+
+static const char *object_path(struct arena *a, const struct tended *t, const char *below)
+{
+    return arena_printf(a, "/apis/%s/namespaces/%s/%s/%s%s", t->served.api_version,
+                        t->served.namespace_, t->kind->plural, t->served.name, below);
+}
+
+static void answered(struct tended *t)
+{
+    t->in_flight--;
+    if (t->gone && t->in_flight == 0)
+        tend_free(t);
+}
+
+/* --- state ------------------------------------------------------------------------------------ */
+
+/* Is there something that pods do not tell? */
+static bool needs_keeping(const struct job *job)
+{
+    if (job->n_past > 0 || job->phase == JOB_ENDED || job->pause_wanted || job->resumed ||
+        job->stop != STOP_NONE || job->first_failed >= 0)
+        return true;
+    for (uint32_t i = 0; i < job->plan->n_processes; i++)
+        if (job->procs[i].restarts > 0)
+            return true;
+    return false;
+}
+
+static void state_kept(void *ctx, const struct kube_answer *answer)
+{
+    struct tended *t = ctx;
+
+    t->keeping = false;
+    if (!t->gone && kube_ok(answer)) {
+        const struct node *meta = node_get(answer->body, "metadata");
+
+        free(t->version);
+        t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+        t->decided = false;
+        place_carry_out(t);
+    } else if (!t->gone && answer->status != 404) {
+        if (answer->status != 409) /* else the watch brings the new version, and the next turn */
+            tell(t, "warning", "%s", answer->message);
+        free(TAKE_PTR(t->kept));
+    }
+    if (!t->gone)
+        tend_soon(t);
+    answered(t);
+}
+
+static void send_state(struct tended *t, const char *text)
+{
+    auto_arena struct arena *a = arena_new();
+    struct node *patch = make_map(a), *meta = make_below(a, patch, "metadata");
+    struct node *notes = make_below(a, meta, "annotations");
+
+    make_put(a, meta, "resourceVersion", make_text(a, t->version));
+    make_put(a, notes, KEEP_STATE, make_text(a, text));
+    make_put(a, notes, KEEP_VERSION, make_text(a, t->served.written_in));
+    t->keeping = true;
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",
+                                                       .path = object_path(a, t, ""),
+                                                       .type = "application/merge-patch+json",
+                                                       .body = patch,
+                                                       .done = state_kept,
+                                                       .ctx = t});
+}
+
+void keep_state(struct tended *t)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (t->keeping)
+        return; /* what is decided meanwhile is kept next */
+    if (needs_keeping(t->job))
+        job_save(t->job, &text);
+    if (text.len == 0 || (t->kept && strcmp(t->kept, text.buf) == 0)) {
+        t->decided = false;
+        place_carry_out(t);
+        return;
+    }
+    free(t->kept);
+    t->kept = strbuf_detach(&text);
+    send_state(t, t->kept);
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+static void status_told(void *ctx, const struct kube_answer *answer)
+{
+    struct tended *t = ctx;
+
+    t->telling = false;
+    if (!t->gone && !kube_ok(answer)) {
+        if (answer->status != 404)
+            tell(t, "warning", "%s", answer->message);
+        free(TAKE_PTR(t->told));
+    } else if (!t->gone) {
+        tend_soon(t); /* it may have changed meanwhile */
+    }
+    answered(t);
+}
+
+/* Replaces the whole status, unless the object is another one of the same name by now. */
+static const struct node *status_patch(struct arena *a, const struct tended *t, const char *text)
+{
+    struct node *patch = make_seq(a), *test = make_map(a), *put = make_map(a);
+
+    make_put(a, test, "op", make_text(a, "test"));
+    make_put(a, test, "path", make_text(a, "/metadata/uid"));
+    make_put(a, test, "value", make_text(a, t->served.uid));
+    make_put(a, put, "op", make_text(a, "add"));
+    make_put(a, put, "path", make_text(a, "/status"));
+    make_put(a, put, "value", json_node(a, text, strlen(text)));
+    make_add(a, patch, test);
+    make_add(a, patch, put);
+    return patch;
+}
+
+void keep_status(struct tended *t)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&text);
+
+    if (t->telling)
+        return;
+    status_write(t->job, &j);
+    if (t->told && strcmp(t->told, text.buf) == 0)
+        return;
+    free(t->told);
+    t->told = strbuf_detach(&text);
+    t->telling = true;
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",
+                                                       .path = object_path(a, t, "/status"),
+                                                       .type = "application/json-patch+json",
+                                                       .body = status_patch(a, t, t->told),
+                                                       .done = status_told,
+                                                       .ctx = t});
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+enum { EVENT_TEXT = 1024 }; /* the API server takes no more */
+
+static void event_sent(void *ctx, const struct kube_answer *answer)
+{
+    struct tended *t = ctx;
+
+    if (!t->gone && !kube_ok(answer))
+        tell(t, "warning", "%s", answer->message);
+    answered(t);
+}
+
+void keep_event(struct tended *t, const char *type, const char *reason, const char *text)
+{
+    auto_arena struct arena *a = arena_new();
+    struct node *event = make_map(a), *meta = make_below(a, event, "metadata");
+    struct node *of = make_below(a, event, "involvedObject");
+    struct node *source = make_below(a, event, "source");
+    char now[CLOCK_TEXT];
+    size_t n = strlen(text);
+
+    (void)clock_rfc3339(clock_real(), now);
+    memcpy(strchr(now, '.'), "Z", 2); /* whole seconds */
+    make_put(a, meta, "generateName", make_text(a, arena_printf(a, "%s.", t->served.name)));
+    make_put(a, meta, "namespace", make_text(a, t->served.namespace_));
+    make_put(a, of, "apiVersion", make_text(a, t->served.api_version));
+    make_put(a, of, "kind", make_text(a, t->kind->kind));
+    make_put(a, of, "name", make_text(a, t->served.name));
+    make_put(a, of, "namespace", make_text(a, t->served.namespace_));
+    make_put(a, of, "uid", make_text(a, t->served.uid));
+    make_put(a, source, "component", make_text(a, t->kind->source));
+    make_put(a, event, "type", make_text(a, type));
+    make_put(a, event, "reason", make_text(a, reason));
+    make_put(
+        a, event, "message",
+        make_text(a, n > EVENT_TEXT ? arena_printf(a, "%.*s...", EVENT_TEXT - 3, text) : text));
+    make_put(a, event, "firstTimestamp", make_text(a, now));
+    make_put(a, event, "lastTimestamp", make_text(a, now));
+    make_put(a, event, "count", make_int(a, 1));
+    t->in_flight++;
+    (void)kube_send(t->op->api,
+                    &(struct kube_request){.method = "POST",
+                                           .path = arena_printf(a, "/api/v1/namespaces/%s/events",
+                                                                t->served.namespace_),
+                                           .body = event,
+                                           .done = event_sent,
+                                           .ctx = t});
+}

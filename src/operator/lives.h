@@ -1,0 +1,43 @@
+/* lives.h - the life of a pod's main container, as its object tells it: a pure function.
+ *
+ * A container may be started again in the same pod (restartPolicy OnFailure, Always): then the pod
+ * has had several lives, and tells how the one before the present ended.
+ *
+ * There is one of these for every pod of every job, so it is kept small.
+ */
+#ifndef OPERATOR_LIVES_H
+#define OPERATOR_LIVES_H
+
+#include "engine/kubernetes/pod_facts.h"
+
+struct life_end {
+    ns_t at; /* to the second; 0: unknown */
+    int16_t code, signal;
+    bool known, oom;
+    bool init; /* of an init container: the main one was never started */
+};
+
+struct life {
+    uint32_t attempt, instance; /* of its first life: WANT_START_ANNOTATION; 0: it has none */
+    uint32_t restarts;          /* lives before the present one */
+    enum pod_stage stage;
+    bool over;               /* ENDED, and nothing in the pod starts it again */
+    bool ready;              /* RUNS, and says that it can be used */
+    bool deleting;           /* a deletion time is set */
+    bool out_of_sight;       /* its node does not answer */
+    struct life_end end;     /* ENDED */
+    struct life_end before;  /* restarts > 0: of the life before this one */
+    enum cause_kind removed; /* somebody removes it: GONE, EVICTED; NONE: nobody */
+    enum cause_kind fate;    /* of what it waits for */
+    const char *text;        /* what it waits for, or why it is removed; NULL: nothing is said */
+};
+
+/* `main` is the container that counts; NULL: the first. Texts are in a, or in the pod. */
+struct life pod_life(struct arena *a, const struct node *pod, const char *main);
+
+struct ending life_ending(const struct life_end *end, ns_t now);
+
+/* A time of Kubernetes, "2026-11-18T08:00:00Z"; 0 if it is none. */
+ns_t kube_time(const char *text);
+
+#endif

@@ -1,0 +1,143 @@
+/* operator.h - what the files of the operator share.
+ *
+ *     main.c     options, signals, the loop
+ *     serve.c    which kinds the cluster has; their objects come and go
+ *     pods.c     pods of all jobs, as the API server shows them
+ *     tend.c     one job: its object becomes a plan, its turns, its time
+ *     place.c    the engine of such a job: decisions become objects, pods become observations
+ *     keep.c     what must survive the operator, and the status that people see
+ *
+ * One loop, one client, and for every kind and for pods one watch, however many jobs there are. A
+ * job that something was heard of is put into a queue and has one turn at the end of the loop's
+ * round, however much was heard. The state of a job is in the cluster: pods say what runs, and an
+ * annotation of the job says what pods cannot (keep.c). doc/design/operator.md has the reasons.
+ */
+#ifndef OPERATOR_OPERATOR_H
+#define OPERATOR_OPERATOR_H
+
+#include <uv.h>
+
+#include "engine/kubernetes/watch.h"
+#include "engine/turn.h"
+#include "operator/lives.h"
+#include "operator/served.h"
+#include "operator/wants.h"
+
+struct operator;
+struct tended;
+
+/* The pod of a replica. A launcher that is a batch Job may have had several: the last one counts. */
+struct hand {
+    bool wanted;       /* the core has asked for it */
+    struct start want; /* … for this start */
+    bool dirty;        /* there is news of it */
+    bool exists;       /* the API server has shown it */
+    bool creating, deleting;
+    bool let_go;           /* the job is over, and it may go on */
+    uint32_t lives_before; /* of earlier pods of a launcher's Job */
+    char *name, *uid;      /* heap; NULL: there was none yet */
+    ns_t made;             /* its time of creation */
+    struct life life;      /* its text is `text` */
+    char *text;            /* heap, or NULL */
+};
+
+struct tended {
+    struct operator* op;
+    struct engine engine; /* see place.c */
+    struct journal journal;
+    const struct served_kind *kind;
+    char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
+    char *version;       /* resourceVersion of what we have */
+    struct arena *arena; /* of all that follows */
+    struct served served;
+    struct job *job; /* NULL: there is no plan */
+    struct turn *turn;
+    struct hand *hands; /* by replica */
+    bool *running;      /* by replica */
+    bool *made;         /* by want that is no pod: it was created */
+    const struct want *wants;
+    size_t n_wants;
+    const struct want **pods_of; /* by replica: its pod, or its Job */
+    bool has_shared;             /* what pods refer to was created */
+    const char *private_key, *public_key;
+    unsigned in_flight;    /* creations and deletions that have no answer yet */
+    bool decided;          /* something is to be carried out, after it was kept */
+    bool keeping, telling; /* a request of keep.c has no answer yet */
+    char *kept, *told;     /* what the cluster has of us: annotation, status; or NULL */
+    bool ended_before;     /* its status said so when we first saw it */
+    bool queued, gone;
+    bool seen;           /* since its kind was listed anew */
+    struct tended *next; /* in the queue */
+    uv_timer_t *wake;
+};
+
+struct kind_watch {
+    struct operator* op;
+    const struct served_kind *kind;
+    char *api; /* "/apis/kubeflow.org/v2beta1" */
+    struct kube_watch *watch;
+    bool synced;
+};
+
+struct operator
+{
+    uv_loop_t *loop;
+    struct arena *arena;
+    struct kube_access access;
+    struct kube_client *api;
+    struct operator_options options;
+    const char *namespace_; /* the only one that is served; NULL: all */
+    struct kind_watch *kinds;
+    size_t n_kinds;
+    unsigned asking;         /* discoveries without an answer */
+    struct kube_watch *pods; /* NULL: the jobs are not known yet */
+    bool pods_known;         /* nothing is decided before */
+    struct tended **jobs;    /* sorted by key */
+    size_t n_jobs, cap_jobs;
+    struct tended *queue, **queue_end;
+    uv_timer_t *look; /* for kinds that are not there yet */
+};
+
+/* One line of JSON on stderr: time, level, what, and of which job (or NULL). */
+void tell(const struct tended *t, const char *level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- serve.c ---------------------------------------------------------------------------------- */
+
+void serve_begin(struct operator* op);
+void serve_end(struct operator* op);
+/* The job of that key, or NULL. */
+struct tended *serve_find(struct operator* op, const char *key);
+
+/* --- pods.c ----------------------------------------------------------------------------------- */
+
+void pods_begin(struct operator* op); /* once the jobs are known */
+
+/* --- tend.c ----------------------------------------------------------------------------------- */
+
+struct tended *tend_new(struct operator* op, const struct served_kind *kind, const char *key);
+void tend_object(struct tended *t, const struct node *object); /* as it is now */
+void tend_soon(struct tended *t);                              /* a turn at the end of this round */
+void tend_turn(struct tended *t);
+void tend_free(struct tended *t); /* its object is gone */
+
+/* --- place.c ---------------------------------------------------------------------------------- */
+
+void place_begin(struct tended *t);
+/* A pod of this replica is there as `pod` says, or is gone. */
+void place_pod(struct tended *t, uint32_t replica, enum watch_change change,
+               const struct node *pod);
+void place_report(struct tended *t);    /* what is known of all pods, as observations */
+void place_carry_out(struct tended *t); /* creates and deletes what is due */
+void place_release(struct tended *t);
+
+/* --- keep.c ----------------------------------------------------------------------------------- */
+
+#define KEEP_STATE "muster.internal/state"
+#define KEEP_VERSION "muster.internal/written-in"
+/* Writes what must survive us, then carries out what was decided. */
+void keep_state(struct tended *t);
+void keep_status(struct tended *t); /* if it differs from what the cluster has */
+void keep_event(struct tended *t, const char *type, const char *reason, const char *text);
+
+#endif

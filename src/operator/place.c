@@ -1,0 +1,467 @@
+/* place.c - the engine of a served job: decisions become objects, pods become observations.
+ *
+ * Nothing here remembers what it has told: pods are read again, and the core takes what is new. A
+ * decision sets what is wanted; place_carry_out() compares that with what exists and asks for the
+ * difference, so that an operator that was killed in between goes on where it was.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "doc/make.h"
+#include "operator/operator.h"
+
+static struct tended *of_engine(struct engine *en)
+{
+    return (struct tended *)((char *)en - offsetof(struct tended, engine));
+}
+
+static void set(char **p, const char *text)
+{
+    free(*p);
+    *p = text ? xstrdup(text) : NULL;
+}
+
+static const struct replica *replica_of(const struct tended *t, uint32_t i)
+{
+    return &t->served.plan->replicas[i];
+}
+
+static bool by_job(const struct tended *t, uint32_t replica)
+{
+    return t->pods_of[replica]->kind == WANT_JOB;
+}
+
+/* --- pods become observations ----------------------------------------------------------------- */
+
+static void observe(struct tended *t, uint32_t replica, struct observation *o)
+{
+    const struct hand *h = &t->hands[replica];
+
+    o->at = o->end.at ? o->end.at : clock_run();
+    o->attempt = h->want.attempt;
+    o->replica = replica;
+    o->process = replica_of(t, replica)->first_process;
+    turn_observe(t->turn, o);
+}
+
+static void tell_end(struct tended *t, uint32_t replica, const struct life_end *how)
+{
+    const struct hand *h = &t->hands[replica];
+    struct observation o = {
+        .kind = OBS_EXITED, .instance = h->want.instance, .end = life_ending(how, clock_run())};
+
+    if (h->life.removed && how == &h->life.end) {
+        o.end.fate = h->life.removed;
+        o.text = h->text;
+    }
+    if (o.end.oom)
+        o.end.memory_limit = replica_of(t, replica)->role->res.memory_limit;
+    observe(t, replica, &o);
+}
+
+static void tell_waiting(struct tended *t, uint32_t replica, const char *text)
+{
+    struct observation o = {
+        .kind = OBS_WAITING, .text = text, .free = -1, .end.fate = t->hands[replica].life.fate};
+
+    observe(t, replica, &o);
+}
+
+static void tell_running(struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+    struct observation o = {.kind = h->life.out_of_sight ? OBS_UNKNOWN : OBS_STARTED,
+                            .instance = h->want.instance};
+
+    if (replica_of(t, replica)->role->kind == ROLE_HOST && !h->life.ready &&
+        !h->life.out_of_sight) {
+        tell_waiting(t, replica, "its pod runs, but is not ready");
+        return;
+    }
+    tell_waiting(t, replica, NULL);
+    observe(t, replica, &o);
+}
+
+/* Which start the present life of the pod is. A launcher's Job counts its own pods; some of them
+ * may have been removed before we came. */
+static uint32_t present_instance(const struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+    uint32_t n = (by_job(t, replica) ? h->lives_before + 1
+                  : h->life.instance ? h->life.instance
+                                     : 1) +
+                 h->life.restarts;
+
+    return by_job(t, replica) && n < h->want.instance && h->life.stage != STAGE_ENDED
+               ? h->want.instance
+               : n;
+}
+
+/* It belongs to an attempt, or a start, that is over. */
+static bool is_stale(const struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+
+    if (!h->exists || by_job(t, replica))
+        return false;
+    if (h->life.attempt && h->life.attempt != h->want.attempt)
+        return true;
+    return h->life.over && present_instance(t, replica) < h->want.instance;
+}
+
+static void report(struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+    uint32_t present;
+
+    if (!h->wanted || h->let_go || is_stale(t, replica))
+        return;
+    if (!h->exists) { /* somebody has removed it, or it was never there */
+        if (h->uid && !h->deleting) {
+            struct observation o = {.kind = OBS_GONE,
+                                    .text = h->text,
+                                    .end.fate = h->life.removed ? h->life.removed : CAUSE_GONE};
+            observe(t, replica, &o);
+        }
+        return;
+    }
+    present = present_instance(t, replica);
+    if (present > h->want.instance)
+        tell_end(t, replica, &h->life.before);
+    else if (present < h->want.instance)
+        return; /* it is started again in its pod soon */
+    else if (h->life.stage == STAGE_ENDED)
+        tell_end(t, replica, &h->life.end);
+    else if (h->life.stage == STAGE_RUNS)
+        tell_running(t, replica);
+    else
+        tell_waiting(t, replica, h->text ? h->text : "its container is being created");
+}
+
+void place_report(struct tended *t)
+{
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
+        if (!t->hands[i].dirty)
+            continue;
+        t->hands[i].dirty = false;
+        report(t, i);
+    }
+}
+
+static void take_in(struct hand *h, const struct node *pod, const char *main)
+{
+    auto_arena struct arena *a = arena_new();
+
+    h->life = pod_life(a, pod, main);
+    set(&h->text, h->life.text);
+    h->life.text = NULL;
+}
+
+void place_pod(struct tended *t, uint32_t replica, enum watch_change change, const struct node *pod)
+{
+    const struct node *meta = node_get(pod, "metadata");
+    const char *uid = node_text(node_get(meta, "uid"), "");
+    ns_t made = kube_time(node_text(node_get(meta, "creationTimestamp"), ""));
+    struct hand *h = &t->hands[replica];
+    bool same = h->uid && strcmp(h->uid, uid) == 0;
+
+    if (!same && (change == WATCH_GONE || (h->uid && h->exists && made < h->made)))
+        return; /* of a pod that does not count any more */
+    if (!same) {
+        if (h->uid && by_job(t, replica))
+            h->lives_before += h->life.restarts + 1;
+        set(&h->uid, uid);
+        set(&h->name, node_text(node_get(meta, "name"), ""));
+        h->made = made;
+        h->deleting = false;
+    }
+    take_in(h, pod, t->served.plan->spec->container);
+    h->exists = change == WATCH_THERE;
+    h->dirty = true;
+    t->running[replica] = h->exists && h->life.stage == STAGE_RUNS;
+    tend_soon(t);
+}
+
+/* --- decisions become objects ----------------------------------------------------------------- */
+
+struct asked { /* for an object */
+    struct tended *t;
+    const struct want *want;
+};
+
+static void answered(struct asked *asked)
+{
+    struct tended *t = asked->t;
+
+    t->in_flight--;
+    free(asked);
+    if (t->gone && t->in_flight == 0)
+        tend_free(t);
+}
+
+/* Refused for good, or only now: both are told, and tried again with the next turn. */
+static void not_created(struct tended *t, const struct want *w, const struct kube_answer *answer)
+{
+    struct observation o = {
+        .kind = OBS_WAITING, .text = answer->message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
+
+    tell(t, "warning", "%s", answer->message);
+    if (w->replica >= 0)
+        observe(t, (uint32_t)w->replica, &o);
+    keep_event(t, "Warning", "FailedCreate", answer->message);
+}
+
+static void created(void *ctx, const struct kube_answer *answer)
+{
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+    const struct want *w = asked->want;
+    bool there = kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0;
+
+    if (w->replica >= 0)
+        t->hands[w->replica].creating = false;
+    if (t->gone) {
+        answered(asked);
+        return;
+    }
+    if (!there)
+        not_created(t, w, answer);
+    else if (w->kind == WANT_POD && kube_ok(answer))
+        place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
+    t->made[w - t->wants] = there;
+    answered(asked);
+    tend_soon(t);
+}
+
+static void create(struct tended *t, const struct want *w)
+{
+    auto_arena struct arena *a = arena_new();
+    struct want_state st = {.running = t->running,
+                            .private_key = t->private_key,
+                            .public_key = t->public_key,
+                            .start = FIRST_START};
+    struct asked *asked = xcalloc(1, sizeof(*asked));
+
+    if (w->replica >= 0) {
+        st.start = t->hands[w->replica].want;
+        t->hands[w->replica].creating = true;
+    }
+    *asked = (struct asked){t, w};
+    t->in_flight++;
+    t->made[w - t->wants] = true; /* asked for; not twice */
+    (void)kube_send(t->op->api, &(struct kube_request){
+                                    .method = "POST",
+                                    .path = want_collection(a, w->kind, t->served.namespace_),
+                                    .body = want_object(a, &t->served, w, &st),
+                                    .done = created,
+                                    .ctx = asked,
+                                });
+}
+
+static void deleted(void *ctx, const struct kube_answer *answer)
+{
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+
+    if (!kube_ok(answer) && answer->status != 404 && answer->status != 409)
+        tell(t, "warning", "%s", answer->message);
+    answered(asked);
+}
+
+/* The pod that we know, and no later one of the same name. */
+static void delete_pod(struct tended *t, uint32_t replica)
+{
+    auto_arena struct arena *a = arena_new();
+    struct hand *h = &t->hands[replica];
+    struct node *options = make_map(a), *only = make_map(a);
+    struct asked *asked;
+
+    if (!h->exists || h->deleting || h->life.deleting)
+        return;
+    h->deleting = true;
+    make_put(a, only, "uid", make_text(a, h->uid));
+    make_put(a, options, "preconditions", only);
+    asked = xcalloc(1, sizeof(*asked));
+    *asked = (struct asked){t, NULL};
+    t->in_flight++;
+    (void)kube_send(
+        t->op->api,
+        &(struct kube_request){
+            .method = "DELETE",
+            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_),
+                                 h->name),
+            .body = options,
+            .done = deleted,
+            .ctx = asked,
+        });
+}
+
+static bool shared_is_there(struct tended *t)
+{
+    bool there = true;
+
+    for (size_t i = 0; i < t->n_wants; i++) {
+        if (t->wants[i].replica >= 0)
+            continue;
+        if (!t->made[i])
+            create(t, &t->wants[i]);
+        there &= t->made[i];
+    }
+    return there && t->in_flight == 0;
+}
+
+void place_carry_out(struct tended *t)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
+        any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
+    if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))
+        return;
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
+        struct hand *h = &t->hands[i];
+        const struct want *w = t->pods_of[i];
+
+        if (!h->wanted || h->let_go)
+            continue;
+        if (is_stale(t, i))
+            delete_pod(t, i);
+        else if (by_job(t, i) ? !t->made[w - t->wants] : !h->exists && !h->creating)
+            create(t, w);
+    }
+}
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+static void start(struct engine *en, uint32_t process, struct start start)
+{
+    struct tended *t = of_engine(en);
+    struct hand *h = &t->hands[t->served.plan->processes[process].replica];
+
+    h->wanted = h->dirty = true;
+    h->let_go = false;
+    h->want = start;
+    t->decided = true;
+}
+
+static void open_replica(struct engine *en, uint32_t replica, uint32_t attempt)
+{
+    struct tended *t = of_engine(en);
+
+    start(en, replica_of(t, replica)->first_process,
+          (struct start){.attempt = attempt, .instance = 1});
+}
+
+/* Which pods the file wants to be removed after the end. */
+static bool is_cleaned_up(const struct tended *t, uint32_t replica)
+{
+    const struct job_spec *spec = t->served.plan->spec;
+    enum proc_state state = t->job->procs[replica_of(t, replica)->first_process].state;
+
+    if (by_job(t, replica))
+        return false; /* its log is wanted */
+    if (spec->clean_up_workers)
+        return replica_of(t, replica)->role->kind == ROLE_HOST;
+    return spec->clean_up == CLEAN_UP_ALL ||
+           (spec->clean_up == CLEAN_UP_RUNNING && state != PROC_ENDED);
+}
+
+static void let_go(struct tended *t, uint32_t replica)
+{
+    struct observation o = {.kind = OBS_GONE};
+
+    t->hands[replica].let_go = true;
+    observe(t, replica, &o);
+}
+
+static void stop(struct engine *en, int sig)
+{
+    struct tended *t = of_engine(en);
+    bool pauses = t->job->stop == STOP_PAUSE || t->job->stop == STOP_DEBUG;
+
+    (void)sig;
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
+        struct hand *h = &t->hands[i];
+
+        if (pauses || is_cleaned_up(t, i))
+            delete_pod(t, i);
+        if (h->wanted)
+            let_go(t, i);
+    }
+    tend_soon(t);
+}
+
+static void stop_all(struct engine *en)
+{
+    stop(en, 0);
+}
+
+static void stop_role(struct engine *en, uint32_t role)
+{
+    (void)role; /* the kubelet ends what does not end by itself */
+    (void)en;
+}
+
+/* Nothing of this attempt is left behind. */
+static void clear(struct engine *en)
+{
+    struct tended *t = of_engine(en);
+
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
+        delete_pod(t, i);
+        t->hands[i].wanted = false;
+    }
+}
+
+static void release(struct engine *en)
+{
+    struct tended *t = of_engine(en);
+
+    stop(en, 0);
+    t->decided = true; /* how it ended is kept */
+}
+
+static void nothing(struct engine *en)
+{
+    (void)en;
+}
+
+static const struct engine_ops ops = {
+    .open = open_replica,
+    .start = start,
+    .signal = stop,
+    .kill = stop_all,
+    .kill_role = stop_role,
+    .hold = nothing,
+    .clear = clear,
+    .release = release,
+    .free = nothing,
+};
+
+void place_begin(struct tended *t)
+{
+    const struct plan *plan = t->served.plan;
+
+    t->engine.ops = &ops;
+    t->hands = xcalloc(plan->n_replicas + 1, sizeof(*t->hands));
+    t->running = xcalloc(plan->n_replicas + 1, sizeof(*t->running));
+    t->n_wants = wants_list(t->arena, &t->served, &t->wants);
+    t->made = xcalloc(t->n_wants + 1, sizeof(*t->made));
+    t->pods_of = ARENA_ARRAY(t->arena, const struct want *, plan->n_replicas + 1);
+    for (size_t i = 0; i < t->n_wants; i++)
+        if (t->wants[i].kind == WANT_POD || t->wants[i].kind == WANT_JOB)
+            t->pods_of[t->wants[i].replica] = &t->wants[i];
+}
+
+void place_release(struct tended *t)
+{
+    for (uint32_t i = 0; t->hands && i < t->served.plan->n_replicas; i++) {
+        free(t->hands[i].name);
+        free(t->hands[i].uid);
+        free(t->hands[i].text);
+    }
+    free(t->hands);
+    free(t->running);
+    free(t->made);
+}

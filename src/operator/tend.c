@@ -1,0 +1,253 @@
+/* tend.c - one job of the operator: its object becomes a plan, and it has its turns.
+ *
+ * An object that has ended by its own status is left alone. One that is not valid is told so, once
+ * for each version of it. What was decided before this operator came is in an annotation (keep.c);
+ * the rest is read from pods.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "doc/make.h"
+#include "job/snapshot.h"
+#include "operator/operator.h"
+#include "operator/ssh_key.h"
+
+/* A job waits in a cluster for as long as it takes: that ends with its deadline, or its user. */
+#define PATIENCE_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
+
+static const struct job_rules rules = {
+    .grace_ms = 30000, .start_timeout_ms = PATIENCE_MS, .recovery_timeout_ms = PATIENCE_MS};
+
+/* --- a journal that keeps nothing ------------------------------------------------------------- */
+
+static void add(struct journal *jn, const struct job *job, const struct event *ev)
+{
+    (void)jn;
+    (void)job;
+    (void)ev;
+}
+
+static int commit(struct journal *jn, struct err *e)
+{
+    (void)jn;
+    (void)e;
+    return 0;
+}
+
+static void close_journal(struct journal *jn)
+{
+    (void)jn;
+}
+
+static const struct journal_ops no_journal = {add, commit, close_journal};
+
+/* --- its turns -------------------------------------------------------------------------------- */
+
+static void on_wake(uv_timer_t *timer)
+{
+    tend_soon(timer->data);
+}
+
+static void wake_at(struct tended *t, ns_t at)
+{
+    ns_t now = clock_run();
+
+    if (at == 0)
+        (void)uv_timer_stop(t->wake);
+    else
+        (void)uv_timer_start(t->wake, on_wake,
+                             at > now ? (uint64_t)((at - now) / NS_PER_MS) + 1 : 0, 0);
+}
+
+void tend_soon(struct tended *t)
+{
+    if (t->queued || !t->turn)
+        return;
+    t->queued = true;
+    t->next = NULL;
+    *t->op->queue_end = t;
+    t->op->queue_end = &t->next;
+}
+
+void tend_turn(struct tended *t)
+{
+    ns_t wake;
+
+    if (!t->turn || t->gone)
+        return;
+    place_report(t);
+    wake = turn_run(t->turn, clock_run());
+    place_report(t); /* of what was just asked for, and was there already */
+    if (t->decided)
+        keep_state(t);
+    else
+        place_carry_out(t);
+    keep_status(t);
+    wake_at(t, wake);
+}
+
+/* --- its object ------------------------------------------------------------------------------- */
+
+static const char *annotation(const struct node *object, const char *name)
+{
+    return node_text(node_get(node_find(object, "metadata", "annotations", NULL), name), NULL);
+}
+
+static bool condition_holds(const struct node *object, const char *type)
+{
+    const struct node *list = node_find(object, "status", "conditions", NULL);
+
+    for (size_t i = 0; list && list->type == NODE_SEQ && i < list->n; i++)
+        if (strcmp(node_text(node_get(list->items[i], "type"), ""), type) == 0)
+            return strcmp(node_text(node_get(list->items[i], "status"), ""), "True") == 0;
+    return false;
+}
+
+static bool has_ended(const struct node *object)
+{
+    const char *phase = node_text(node_find(object, "status", "phase", NULL), "");
+
+    return condition_holds(object, "Succeeded") || condition_holds(object, "Failed") ||
+           strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+static void begin_job(struct tended *t, const struct node *object)
+{
+    static const struct turn_host host = {0};
+    const char *state = annotation(object, KEEP_STATE);
+    struct err e;
+
+    place_begin(t);
+    if (state && job_load(t->served.plan, &rules, state, strlen(state), &t->job, &e) < 0) {
+        tell(t, "error", "%s: %s; it begins anew", KEEP_STATE, e.text);
+        state = NULL;
+    }
+    if (!state)
+        t->job = job_new(t->served.plan, &rules);
+    t->journal.ops = &no_journal;
+    t->turn = turn_new(t->job, &t->journal, &t->engine, &host);
+    if (state) {
+        turn_catch_up(t->turn);
+    } else {
+        turn_event(t->turn, &(struct event){
+                                .type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
+    }
+}
+
+static void first_look(struct tended *t, const struct node *object)
+{
+    struct err e;
+
+    t->arena = arena_new();
+    if (has_ended(object)) {
+        t->ended_before = true;
+        return;
+    }
+    object = make_copy(t->arena, object);
+    if (served_read(t->arena, t->kind, &t->op->options, object, annotation(object, KEEP_VERSION),
+                    &t->served, &e) < 0) {
+        tell(t, "error", "%s", e.text);
+        return;
+    }
+    if (t->served.invalid) {
+        tell(t, "warning", "%s", t->served.invalid);
+        keep_event(t, "Warning", "ValidationError", t->served.invalid);
+    }
+    if (!t->served.plan)
+        return;
+    if (t->kind->family == FAMILY_MPI &&
+        ssh_key_make(t->arena, &t->private_key, &t->public_key, &e) < 0) {
+        tell(t, "error", "%s", e.text);
+        return;
+    }
+    begin_job(t, object);
+}
+
+/* What may be changed of a job that runs: whether it is suspended. */
+static void look_again(struct tended *t, const struct node *object)
+{
+    auto_arena struct arena *a = arena_new();
+    struct served now;
+    struct err e;
+
+    if (served_read(a, t->kind, &t->op->options, object, t->served.written_in, &now, &e) < 0 ||
+        !now.plan)
+        return;
+    if (now.plan->spec->pause != t->job->pause_wanted) {
+        struct observation o = {.kind = now.plan->spec->pause ? OBS_PAUSE : OBS_RESUME,
+                                .at = clock_run()};
+
+        turn_observe(t->turn, &o);
+    }
+}
+
+void tend_object(struct tended *t, const struct node *object)
+{
+    const struct node *meta = node_get(object, "metadata");
+
+    free(t->version);
+    t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+    if (!node_absent(meta, "deletionTimestamp"))
+        return; /* all that it owns goes with it */
+    if (!t->arena)
+        first_look(t, object);
+    else if (t->turn)
+        look_again(t, object);
+    tend_soon(t);
+}
+
+/* --- coming and going ------------------------------------------------------------------------- */
+
+struct tended *tend_new(struct operator* op, const struct served_kind *kind, const char *key)
+{
+    struct tended *t = xcalloc(1, sizeof(*t));
+
+    t->op = op;
+    t->kind = kind;
+    t->key = xstrdup(key);
+    t->wake = xcalloc(1, sizeof(*t->wake));
+    (void)uv_timer_init(op->loop, t->wake);
+    t->wake->data = t;
+    return t;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void leave_queue(struct tended *t)
+{
+    struct tended **p = &t->op->queue;
+
+    while (*p && *p != t)
+        p = &(*p)->next;
+    if (*p)
+        *p = t->next;
+    t->op->queue_end = &t->op->queue;
+    while (*t->op->queue_end)
+        t->op->queue_end = &(*t->op->queue_end)->next;
+}
+
+void tend_free(struct tended *t)
+{
+    if (!t->gone) {
+        t->gone = true;
+        (void)uv_timer_stop(t->wake);
+        uv_close((uv_handle_t *)TAKE_PTR(t->wake), free_handle);
+        if (t->queued)
+            leave_queue(t);
+    }
+    if (t->in_flight > 0)
+        return; /* the last answer comes back here */
+    turn_free(t->turn);
+    job_free(t->job);
+    place_release(t);
+    free(t->key);
+    free(t->version);
+    free(t->kept);
+    free(t->told);
+    arena_free(t->arena);
+    free(t);
+}
