@@ -402,8 +402,10 @@ void job_apply(struct job *job, const struct event *e)
         sight_apply_waiting(job, e);
         break;
     case EVENT_UNKNOWN:
-        job->sight[e->replica] = (struct sight){.lost = true, .since = e->at};
+        job->sight[e->replica].lost = true;
+        job->sight[e->replica].since = e->at;
         break;
+    case EVENT_REMOVAL:
     case EVENT_SEEN:
         break;
     case EVENT_ADMITTED:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "job/blame.h"
+#include "job/sight.h"
 #include "job/tries.h"
 
 bool ending_ok(const struct ending *e)
@@ -194,19 +195,11 @@ static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
     return c;
 }
 
-/* How a replica was taken away, or NULL. */
-static const struct ending *taken_away(const struct job *job, uint32_t replica)
-{
-    const struct ending *e = &job->procs[job->plan->replicas[replica].first_process].end;
-
-    return e->fate ? e : NULL;
-}
-
 /* A daemon whose replica was taken away ended with it, whatever signal it got. */
 static struct cause of_daemon(const struct job *job, const struct blame *b)
 {
-    const struct ending *taken = taken_away(job, b->replica);
-    const struct ending *end = taken ? taken : &b->end;
+    const struct ending *of_host = &job->procs[job->plan->replicas[b->replica].first_process].end;
+    const struct ending *end = of_host->fate ? of_host : &b->end;
     int code = ending_exit_code(end);
 
     return (struct cause){
@@ -215,7 +208,7 @@ static struct cause of_daemon(const struct job *job, const struct blame *b)
         .rank = -1,
         .process = -1,
         .launch = -1, /* no rank's */
-        .blame = taken ? BLAME_NONE : b->kind,
+        .blame = end->fate ? BLAME_NONE : b->kind,
         .end = *end,
         .exit_code = code ? code : 1,
     };
@@ -284,6 +277,32 @@ static bool blame_cause(const struct job *job, struct cause *ret)
     return true;
 }
 
+static bool launch_failed_before(const struct launch *l, ns_t at)
+{
+    ns_t failed = l ? launch_failed_at(l) : 0;
+
+    return failed && failed < at;
+}
+
+/* A replica that was being removed when mpirun failed. mpirun notices that at once, and the
+ * launcher may have ended while the replica still has its grace period. */
+static bool removal_cause(const struct job *job, struct cause *ret)
+{
+    const struct launch *l = job_judged(job);
+    int32_t replica = sight_first_removed(job);
+    ns_t at = replica >= 0 ? job->sight[replica].removed_at : 0;
+
+    if (replica < 0 || replica == (int32_t)job->plan->processes[job->plan->launcher].replica ||
+        !launcher_decides(job) || at > job->procs[job->plan->launcher].end.at ||
+        launch_failed_before(l, at) || launch_failed_before(launch_without_ranks(job), at) ||
+        (launcher_ok(job) && job_ranks_unfinished(job) == 0 && !(l && l->first_failed >= 0)))
+        return false;
+    *ret = job_level(job->sight[replica].removed, at, 125);
+    ret->replica = replica;
+    ret->end.fate = ret->kind;
+    return true;
+}
+
 /* Did the rank fail before anything else made mpirun end the others? */
 static bool rank_came_first(const struct job *job)
 {
@@ -301,7 +320,8 @@ struct cause job_cause(const struct job *job)
 
     if (job->refused)
         return job_level(job->refused_kind, job->ended, 125);
-    if (job->plan->launcher >= 0 && !nothing_ran(job) && no_rank_cause(job, &blamed))
+    if (job->plan->launcher >= 0 && !nothing_ran(job) &&
+        (removal_cause(job, &blamed) || no_rank_cause(job, &blamed)))
         return blamed;
     if (job->plan->launcher >= 0 && rank_is_cause(job) && rank_came_first(job))
         return of_failed_rank(job);

@@ -176,6 +176,9 @@ struct wait_reason {
 struct sight {
     bool lost;  /* out of sight: its processes have their last known state */
     ns_t since; /* start of the last time out of sight; 0: never */
+    enum cause_kind
+        removed; /* its removal has begun: EVICTED or GONE; its processes may still run */
+    ns_t removed_at;
 };
 
 enum job_phase {
@@ -333,8 +336,9 @@ enum obs_kind {
     OBS_GONE,         /* a replica disappeared; exit statuses of its processes are unknown */
     OBS_WAITING,      /* what a replica or the job (WAITING_JOB) waits for; no text: no longer */
     OBS_UNKNOWN,      /* a replica is out of sight: its state is unknown */
-    OBS_ADMITTED,     /* the job may start */
-    OBS_REFUSED       /* the platform will not run a replica; end.fate and text give the reason */
+    OBS_REMOVAL,  /* the platform begins to remove a replica; end.fate and text give the reason */
+    OBS_ADMITTED, /* the job may start */
+    OBS_REFUSED   /* the platform will not run a replica; end.fate and text give the reason */
 };
 
 struct observation {
@@ -390,7 +394,8 @@ enum event_type {
     EVENT_SEEN, /* a replica is back in sight, without other news */
     EVENT_ADMITTED,
     EVENT_MPIRUN_ENDED,
-    EVENT_LAST = EVENT_MPIRUN_ENDED
+    EVENT_REMOVAL,
+    EVENT_LAST = EVENT_REMOVAL
 };
 const char *event_type_name(enum event_type t);
 

@@ -95,6 +95,7 @@ const char *event_type_name(enum event_type t)
         [EVENT_SEEN] = "seen",
         [EVENT_ADMITTED] = "admitted",
         [EVENT_MPIRUN_ENDED] = "mpirun-ended",
+        [EVENT_REMOVAL] = "removal",
     };
     return names[t];
 }

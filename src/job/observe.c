@@ -200,6 +200,7 @@ static const struct {
     [OBS_MPIRUN_ENDED] = {EVENT_MPIRUN_ENDED, mpirun_end_is_new},
     [OBS_WAITING] = {EVENT_WAITING, sight_waiting_is_new},
     [OBS_UNKNOWN] = {EVENT_UNKNOWN, sight_loss_is_new},
+    [OBS_REMOVAL] = {EVENT_REMOVAL, sight_removal_is_new},
     [OBS_ADMITTED] = {EVENT_ADMITTED, admission_is_new},
 };
 

@@ -96,6 +96,17 @@ bool sight_loss_is_new(const struct job *job, const struct observation *o)
     return !sight->lost && o->at > sight->since && is_up(job, o->replica);
 }
 
+/* An eviction may be known later than that the replica is removed. */
+bool sight_removal_is_new(const struct job *job, const struct observation *o)
+{
+    if (o->replica >= job->plan->n_replicas || job->phase == JOB_ENDED || job->phase == JOB_HELD ||
+        (o->end.fate != CAUSE_GONE && o->end.fate != CAUSE_EVICTED))
+        return false;
+    const struct sight *sight = &job->sight[o->replica];
+    return sight->removed != o->end.fate && sight->removed != CAUSE_EVICTED &&
+           is_up(job, o->replica);
+}
+
 /* Is it said of something that lives that it does? */
 static bool is_present(const struct job *job, const struct observation *o)
 {
@@ -120,6 +131,17 @@ bool sight_any_lost(const struct job *job)
         if (job->sight[i].lost)
             return true;
     return false;
+}
+
+int32_t sight_first_removed(const struct job *job)
+{
+    int32_t first = -1;
+
+    for (uint32_t i = 0; i < job->plan->n_replicas; i++)
+        if (job->sight[i].removed &&
+            (first < 0 || job->sight[i].removed_at < job->sight[first].removed_at))
+            first = (int32_t)i;
+    return first;
 }
 
 /* --- the fold --------------------------------------------------------------------------------- */
@@ -167,9 +189,24 @@ void sight_keep_why(struct job *job, uint32_t replica, const char *text)
     job->why[replica] = xstrdup(text);
 }
 
+static void apply_removal(struct job *job, const struct event *e)
+{
+    struct sight *sight = &job->sight[e->replica];
+
+    sight->removed_at = sight->removed ? sight->removed_at : e->at;
+    sight->removed = e->end.fate;
+    sight_keep_why(job, e->replica, e->text);
+}
+
 void sight_apply(struct job *job, const struct event *e)
 {
     switch (e->type) {
+    case EVENT_REMOVAL:
+        apply_removal(job, e);
+        break;
+    case EVENT_RESTART: /* in another pod */
+        job->sight[job->plan->processes[e->process].replica].removed = CAUSE_NONE;
+        break;
     case EVENT_OPEN:
     case EVENT_START:
     case EVENT_ADMITTED:

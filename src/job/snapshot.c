@@ -79,8 +79,9 @@ static const struct field blame_fields[] = {
 };
 const struct fields snapshot_blame = FIELDS(blame_fields);
 
-static const struct field sight_fields[] = {F(struct sight, lost, FIELD_BOOL, 0),
-                                            F(struct sight, since, FIELD_I64, 0)};
+static const struct field sight_fields[] = {
+    F(struct sight, lost, FIELD_BOOL, 0), F(struct sight, since, FIELD_I64, 0),
+    F_ENUM(struct sight, removed, CAUSE_LAST), F(struct sight, removed_at, FIELD_I64, 0)};
 const struct fields snapshot_sight = FIELDS(sight_fields);
 
 static const struct field waiting_fields[] = {
@@ -138,7 +139,8 @@ static void save_replicas(const struct job *job, struct strbuf *out)
         enum gate_state gate = job->gated ? job->gates[i] : GATE_CLOSED;
         const struct wait_reason *w = job_waiting(job, i);
 
-        if (gate == GATE_CLOSED && !job->sight[i].since && !w && !job_why(job, i))
+        if (gate == GATE_CLOSED && !job->sight[i].since && !job->sight[i].removed && !w &&
+            !job_why(job, i))
             continue;
         begin_line(&j, out, "replica", i);
         json_kv_int(&j, "gate", gate);

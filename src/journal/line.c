@@ -122,6 +122,7 @@ static void add_who(struct json *j, const struct job *job, const struct event *e
     case EVENT_OPENED:
     case EVENT_UNKNOWN:
     case EVENT_SEEN:
+    case EVENT_REMOVAL:
         (void)snprintf(who, sizeof(who), "%s", plan->replicas[ev->replica].name);
         break;
     default:
@@ -267,6 +268,11 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
         json_kv_str(&j, "reason", journal_stops[ev->stop]);
         if (ev->stop == STOP_NOT_READY)
             json_kv_int(&j, "replica", ev->stop_replica);
+        add_fate(&j, ev);
+        add_why(&j, ev);
+        break;
+    case EVENT_REMOVAL:
+        json_kv_int(&j, "replica", ev->replica);
         add_fate(&j, ev);
         add_why(&j, ev);
         break;

@@ -233,6 +233,11 @@ static void read_fields(struct line *l, struct event *ev)
     case EVENT_WAITING:
         read_waiting(l, ev);
         break;
+    case EVENT_REMOVAL:
+        ev->replica = (uint32_t)number(l, "replica", 0, LIMIT_REPLICAS - 1);
+        ev->end.fate = fate_of(l);
+        ev->text = text_of(l, "why");
+        break;
     case EVENT_ADMITTED:
         break;
     case EVENT_OPEN:
@@ -360,6 +365,7 @@ bool journal_fits(const struct job *job, const struct event *ev)
         return ev->replica == WAITING_JOB || ev->replica < job->plan->n_replicas;
     case EVENT_UNKNOWN:
     case EVENT_SEEN:
+    case EVENT_REMOVAL:
         return ev->replica < job->plan->n_replicas;
     case EVENT_START:
     case EVENT_STARTED:

@@ -108,6 +108,79 @@ static void test_fates(void)
     }
 }
 
+static void begin_mpi(struct stage *st)
+{
+    stage_cast(st, "launcher 1 0 0, worker 2 0 0", PLATFORM_MPIJOB_V2BETA1);
+    st->plan.launcher = 0;
+    st->roles[0].kind = ROLE_LAUNCHER;
+    st->roles[1].kind = ROLE_HOST;
+    st->processes[1].argv = st->processes[2].argv = NULL;
+    stage_begin(st);
+    stage_up(st, AT(2));
+}
+
+/* mpirun fails as soon as a host goes, while the host still has its grace period. */
+static void test_removal(void)
+{
+    static const struct {
+        int removed, rank_failed, launcher_code; /* seconds; 0: not */
+        enum cause_kind fate, cause;
+        const char *words;
+    } rows[] = {
+        {5, 0, 255, CAUSE_GONE, CAUSE_GONE, "failed: worker-1 disappeared: its pod p was deleted"},
+        {5, 0, 255, CAUSE_EVICTED, CAUSE_EVICTED, "failed: worker-1 was evicted: its pod p was"},
+        {5, 6, 9, CAUSE_GONE, CAUSE_GONE, "failed: worker-1 disappeared"}, /* it lost its peer */
+        {5, 4, 9, CAUSE_GONE, CAUSE_EXIT, "failed: rank 0 on worker-0 exited with status 9"},
+        {8, 0, 255, CAUSE_GONE, CAUSE_EXIT, "failed: launcher-0 exited with status 255"},
+        {5, 0, 0, CAUSE_GONE, CAUSE_NONE, "succeeded"},
+        {5, 0, 255, CAUSE_IMAGE, CAUSE_EXIT, "failed: launcher-0 exited"}, /* no removal */
+        {0, 0, 255, CAUSE_NONE, CAUSE_EXIT, "failed: launcher-0 exited with status 255"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+        int code = rows[i].launcher_code;
+        struct stage st;
+
+        begin_mpi(&st);
+        for (uint32_t r = 0; r < 2; r++)
+            (void)say(&st, (struct observation){.kind = OBS_RANK_STARTED,
+                                                .launch = 1,
+                                                .rank = r,
+                                                .size = 2,
+                                                .replica = r + 1,
+                                                .log = "r.log",
+                                                .at = AT(3)});
+        for (int k = 0; rows[i].removed && k < 2; k++)
+            is_int((int)say(&st, (struct observation){.kind = OBS_REMOVAL,
+                                                      .replica = 2,
+                                                      .at = AT(rows[i].removed),
+                                                      .text = "its pod p was deleted",
+                                                      .end.fate = rows[i].fate}),
+                   k == 0 && rows[i].fate != CAUSE_IMAGE, "row %zu: is a removal new?", i);
+        for (uint32_t r = 0; r < 2; r++)
+            (void)say(&st, (struct observation){
+                               .kind = OBS_RANK_EXITED,
+                               .launch = 1,
+                               .rank = r,
+                               .at = AT(rows[i].rank_failed && r == 0 ? rows[i].rank_failed : 6),
+                               .end = {.known = true,
+                                       .code = r == 0 ? rows[i].rank_failed ? code : 0 : 0,
+                                       .max_rss = -1}});
+        stage_decide(&st, AT(6));
+        (void)say(&st, (struct observation){.kind = OBS_EXITED,
+                                            .process = 0,
+                                            .at = AT(7),
+                                            .end = {.known = true, .code = code, .max_rss = -1}});
+        stage_decide(&st, AT(7));
+        stage_stop_all(&st, AT(9));
+        is_int(st.job->cause.kind, rows[i].cause, "row %zu: its cause", i);
+        report_text(st.job, &text);
+        has(text.buf, rows[i].words, "row %zu: the verdict", i);
+        stage_free(&st);
+    }
+}
+
 static void test_refused(void)
 {
     static const struct {
@@ -422,6 +495,7 @@ int main(void)
     test_gone();
     test_gone_is_restarted();
     test_fates();
+    test_removal();
     test_refused();
     test_evicted_is_free();
     test_evicted_retries();

@@ -107,6 +107,7 @@ static const struct event samples[] = {
     {.type = EVENT_WAITING, .replica = WAITING_JOB, .free = -1},
     {.type = EVENT_UNKNOWN, .replica = 1},
     {.type = EVENT_SEEN, .replica = 1},
+    {.type = EVENT_REMOVAL, .replica = 1, .text = "was deleted", .end.fate = CAUSE_GONE},
     {.type = EVENT_ADMITTED},
     {.type = EVENT_MPIRUN_ENDED, .launch = 1},
     {.type = EVENT_EXITED,
