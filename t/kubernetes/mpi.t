@@ -99,7 +99,11 @@ for mpi in openmpi mpich; do
     image=test.local/$mpi-programs:$$
 
     echo 'mpirun -np 4 /opt/code/random_walk 20 40 2' | job walk "$name" "$image" 2 2 >walk.yaml
+    LIMIT=90
     on_cluster walk.yaml
+    # UCX of MPICH 4.0 may wait in MPI_Finalize for a peer that has left: all was said, and nothing ends
+    [ "$rc $mpi $(grep -c '\] rank [0-3] of 4 ' "$out")" != "124 mpich 4" ] || on_cluster walk.yaml
+    LIMIT=300
     is "$rc $(ranks | tr '\n' ' ')" "0 1 0 worker-0 1 1 worker-0 1 2 worker-1 1 3 worker-1 " "$name: ranks in the pods of the workers" ||
         diag "$(tail -n 20 "$err")"
     is "$(sed -nE 's/^\[worker-[0-9]\/[0-9]\] rank ([0-9]) of 4 .*/\1/p' "$out" | sort | tr -d '\n')" 0123 "$name: they are one world"
@@ -117,15 +121,13 @@ for mpi in openmpi mpich; do
     is "$rc $(report cause.kind) $(report cause.replica)" "137 signal launcher-0" "$name: an mpirun that is killed together with its stand-in"
     like "$(report verdict)" 'mpirun was ended by SIGKILL and stopped 4 ranks; launcher-0 exited with status 0' "$name: is told as that"
 
-    if [ $mpi = openmpi ]; then # Hydra gives up before the pod is gone: see doc/design/kubernetes.md
-        echo 'mpirun -np 4 /opt/code/fault stay' | job taken "$name" "$image" 2 2 >taken.yaml
-        ok "$name: four ranks run" run_until_up taken.yaml
-        kube delete pod -l muster.internal/role=worker,muster.internal/index=1 --wait=false >"$WORK/deleted"
-        rc=0
-        wait "$waiter" || rc=$?
-        is "$rc $(report cause.kind) $(report cause.replica) $(report cause.signal)" "125 gone worker-1 null" "$name: a worker's pod that somebody deletes"
-        like "$(report verdict)" 'worker-1 disappeared: its pod .*-worker-1 was deleted' "$name: is told as that, not as a failure of mpirun"
-    fi
+    echo 'mpirun -np 4 /opt/code/fault stay' | job taken "$name" "$image" 2 2 >taken.yaml
+    ok "$name: four ranks run" run_until_up taken.yaml
+    kube delete pod -l muster.internal/role=worker,muster.internal/index=1 --wait=false >"$WORK/deleted"
+    rc=0
+    wait "$waiter" || rc=$?
+    is "$rc $(report cause.kind) $(report cause.replica) $(report cause.signal)" "125 gone worker-1 null" "$name: a worker's pod that somebody deletes"
+    like "$(report verdict)" 'failed: worker-1 disappeared: its pod .*-worker-1 was deleted' "$name: is told as that, not as a failure of mpirun"
 
     # Each pod counts what it has seen: worker-1 has seen two, the others one each.
     job subsets "$name" "$image" 3 1 >subsets.yaml <<JOB

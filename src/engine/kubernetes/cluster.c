@@ -165,7 +165,7 @@ void cluster_want_pod(struct pod *p, uint32_t attempt)
     p->adopted = p->reopen = p->spoke = p->told = false;
     p->removed = CAUSE_NONE;
     p->stage = STAGE_PENDING;
-    p->pull_failed = p->quota_until = p->lost_at = 0;
+    p->pull_failed = p->quota_until = p->lost_at = p->ended_at = 0;
     p->invalid = 0;
     p->state = POD_WANTED;
     if (p->kb->missing == 0)

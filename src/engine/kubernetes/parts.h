@@ -91,6 +91,7 @@ struct pod {
     enum cause_kind removed; /* somebody removes it: GONE, EVICTED; NONE: nobody */
     char *why;               /* … in the API server's words */
     ns_t removed_at;         /* clock_run() when that was seen */
+    ns_t ended_at;           /* clock_run() of the end that made us ask; 0: none */
     ns_t gone_by;            /* clock_mono() when it has to be gone */
     ns_t lost_at;            /* clock_mono() since when its shim does not answer; 0: it does */
     bool unseen;             /* its node does not answer, or its shim */

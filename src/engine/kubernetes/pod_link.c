@@ -348,12 +348,13 @@ static bool is_end(enum obs_kind kind)
     return kind == OBS_EXITED || kind == OBS_RANK_EXITED;
 }
 
-/* SIGTERM and SIGKILL are what a container is ended with. */
+/* SIGTERM and SIGKILL are what a container is ended with, and all that is in it. */
 static bool may_be_removal(const struct observation *o)
 {
     int sig = o->end.signal ? o->end.signal : o->end.code - 128;
+    bool of_daemon = o->blame == BLAME_DAEMON || o->blame == BLAME_AGENT;
 
-    return is_end(o->kind) && o->end.known && !o->end.oom && o->end.told == 0 &&
+    return (is_end(o->kind) || of_daemon) && o->end.known && !o->end.oom && o->end.told == 0 &&
            (sig == SIGTERM || sig == SIGKILL);
 }
 
@@ -374,8 +375,8 @@ static bool begins_launch(const struct observation *o)
            (o->kind == OBS_MPIRUN_ENDED && o->end.known);
 }
 
-/* What its own pod says of an mpirun that was ended because its launcher was over, or by us: that is
- * no cause of anything, and would be dated before what other pods saw. */
+/* What its own pod says of an mpirun that was ended because its launcher was over, or by us: that
+ * is no cause of anything, and would be dated before what other pods saw. */
 static bool is_our_signal(const struct kubernetes *kb, const struct observation *o,
                           const struct frame_launch *launch)
 {
@@ -426,8 +427,10 @@ static enum took take_observation(struct pod *p, enum wire_type type, struct wir
         o.replica = p->replica;
     if (is_end(o.kind))
         own_memory(pod_replica(p)->role, &o.end);
-    if (may_be_removal(&o) && !p->removed && !p->ours && !p->asked)
+    if (may_be_removal(&o) && !p->removed && !p->ours && !p->asked) {
+        p->ended_at = o.at;
         return TOOK_NOTHING;
+    }
     explain_end(p, &o);
     take_end(p, &o);
     kb->client->observed(kb->client->ctx, &o);

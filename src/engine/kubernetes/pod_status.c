@@ -138,15 +138,25 @@ static void look_at_waiting(struct arena *a, struct pod *p, const struct pod_fac
 
 /* --- removed, or out of sight ----------------------------------------------------------------- */
 
+/* The core hears of it at once: mpirun may fail because of it long before the pod has ended. */
 static void look_at_removal(struct pod *p, const struct pod_facts *f)
 {
+    struct kubernetes *kb = p->kb;
+    ns_t now = clock_run();
+
     if (!f->removed || p->ours || p->removed == CAUSE_EVICTED || p->removed == f->removed)
         return;
     if (!p->removed)
-        p->removed_at = clock_run();
+        p->removed_at = p->ended_at && p->ended_at < now ? p->ended_at : now;
     p->removed = f->removed;
     p->gone_by = clock_mono() + (f->grace_s + LIMIT_REMOVAL_S) * NS_PER_S;
     set(&p->why, f->why);
+    kb->client->observed(kb->client->ctx, &(struct observation){.kind = OBS_REMOVAL,
+                                                                .at = p->removed_at,
+                                                                .attempt = p->attempt,
+                                                                .replica = p->replica,
+                                                                .text = p->why,
+                                                                .end.fate = p->removed});
 }
 
 void pod_tell_sight(struct pod *p, bool unseen)
