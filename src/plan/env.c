@@ -301,6 +301,22 @@ void env_make(struct env_set *set, const struct plan *plan, const struct process
     env_make_with(set, plan, process, &own, masked);
 }
 
+size_t plan_operator_env(struct arena *a, const struct plan *plan, uint32_t process,
+                         const struct env_value **ret)
+{
+    const struct process *p = &plan->processes[process];
+    struct env_set set = {.arena = a, .start = FIRST_START};
+
+    if (mpijobs(plan, p))
+        env_mpi_operator(&set, plan, p);
+    if (pytorchjobs(plan, p))
+        env_pytorchjob(&set, plan, p);
+    if (plan->spec->platform.environment == PLATFORM_TFJOB)
+        env_tensorflow(&set, plan, p);
+    *ret = set.v;
+    return set.n;
+}
+
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,
                 bool masked, const struct env_value **ret)
 {

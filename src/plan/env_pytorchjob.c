@@ -35,6 +35,7 @@ static const char *nproc_of(struct arena *a, const struct plan *plan, const stru
     return role->slots_kind == SLOTS_NUMBER ? arena_printf(a, "%d", role->slots) : word;
 }
 
+/* In the order of the operator. */
 static void put_master(struct env_set *set, const struct plan *plan, const struct replica *rp,
                        const struct replica *master)
 {
@@ -43,16 +44,17 @@ static void put_master(struct env_set *set, const struct plan *plan, const struc
     bool old = !plan->spec->nproc;
 
     put_number(set, "MASTER_PORT", number);
+    if (!old)
+        put_number(set, "PET_MASTER_PORT", number);
     put(set, "MASTER_ADDR", old && is_master(rp) ? "localhost" : plan_reachable(master));
+    if (!old)
+        put(set, "PET_MASTER_ADDR", plan_reachable(master));
     put_number(set, "WORLD_SIZE",
                (int64_t)plan->n_replicas *
                    (rp->role->slots_kind == SLOTS_NUMBER ? rp->role->slots : 1));
     put_number(set, "RANK", rank);
-    if (old)
-        return;
-    put_number(set, "PET_MASTER_PORT", number);
-    put(set, "PET_MASTER_ADDR", plan_reachable(master));
-    put_number(set, "PET_NODE_RANK", rank);
+    if (!old)
+        put_number(set, "PET_NODE_RANK", rank);
 }
 
 static const char *joined(struct arena *a, const char *const *texts)

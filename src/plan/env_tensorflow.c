@@ -70,6 +70,12 @@ static bool write_tasks(struct json *j, struct arena *a, const struct plan *plan
     return false;
 }
 
+/* Kubeflow's operator lists evaluators all the same. */
+static bool is_outside(const struct plan *plan, const struct task_type *type)
+{
+    return type->outside && !plan->facts->site.operated;
+}
+
 static void write_cluster(struct json *j, struct arena *a, const struct plan *plan,
                           const struct role *mine)
 {
@@ -77,7 +83,7 @@ static void write_cluster(struct json *j, struct arena *a, const struct plan *pl
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         const struct role *role = spec_role(plan->spec, types[i].role);
 
-        if (write_tasks(j, a, plan, mine, types[i].role) || !role || types[i].outside)
+        if (write_tasks(j, a, plan, mine, types[i].role) || !role || is_outside(plan, &types[i]))
             continue;
         json_key(j, types[i].type);
         write_addresses(j, a, plan, role);

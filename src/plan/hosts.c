@@ -109,7 +109,9 @@ const char *host_service(struct arena *a, const struct job_spec *spec, const str
     if (site->service)
         return arena_printf(a, "%s.%s.%s.svc", host, site->service,
                             site->namespace_ ? site->namespace_ : "default");
-    return service ? service(a, spec, host) : NULL;
+    if (!service || !site->cluster_domain || !*site->cluster_domain)
+        return service ? service(a, spec, host) : NULL;
+    return arena_printf(a, "%s.%s", service(a, spec, host), site->cluster_domain);
 }
 
 const char *plan_service(struct arena *a, const struct plan *plan, const struct replica *replica)

@@ -42,6 +42,7 @@ static unsigned implementation_of(const struct job_spec *spec)
 enum value { TEXT, ROLE, SLOTS, HOSTFILE };
 
 #define RETRIES TEXT, "-o ConnectionAttempts=10"
+/* In the operator's order. */
 static const struct row {
     unsigned versions, implementations;
     bool everyone; /* else the launcher alone */
@@ -51,13 +52,10 @@ static const struct row {
     const char *text;
 } rows[] = {
     {V2BETA1, ANY, true, false, "K_MPI_JOB_ROLE", ROLE, NULL},
-    {ALL, OPEN_MPI, false, false, "OMPI_MCA_orte_default_hostfile", HOSTFILE, NULL},
     {V2BETA1, OPEN_MPI, false, false, "OMPI_MCA_orte_keep_fqdn_hostnames", TEXT, "true"},
+    {ALL, OPEN_MPI, false, false, "OMPI_MCA_orte_default_hostfile", HOSTFILE, NULL},
     {V2BETA1, OPEN_MPI, false, false, "OMPI_MCA_plm_rsh_args", RETRIES},
     {V2BETA1, OPEN_MPI, false, false, "OMPI_MCA_orte_set_default_slots", SLOTS, NULL},
-    /* The operator does not know Open MPI 5 yet, which then sees one host only. */
-    {V2BETA1, OPEN_MPI, false, false, "PRTE_MCA_prte_default_hostfile", HOSTFILE, NULL},
-    {V2BETA1, OPEN_MPI, false, false, "PRTE_MCA_prte_set_default_slots", SLOTS, NULL},
     {ALL, INTEL, false, false, "I_MPI_HYDRA_HOST_FILE", HOSTFILE, NULL},
     {V2BETA1, INTEL, false, false, "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", RETRIES},
     {V2BETA1, INTEL, false, false, "I_MPI_PERHOST", SLOTS, NULL},
@@ -66,6 +64,9 @@ static const struct row {
     {V2BETA1, MPICH, false, false, "HYDRA_LAUNCH_EXTRA_ARGS", RETRIES},
     {V1ALPHA2 | V1 | V2BETA1, ANY, false, true, "NVIDIA_VISIBLE_DEVICES", TEXT, ""},
     {V1ALPHA2 | V1 | V2BETA1, ANY, false, true, "NVIDIA_DRIVER_CAPABILITIES", TEXT, ""},
+    /* The operator does not know Open MPI 5 yet, which then sees one host only. */
+    {V2BETA1, OPEN_MPI, false, false, "PRTE_MCA_prte_default_hostfile", HOSTFILE, NULL},
+    {V2BETA1, OPEN_MPI, false, false, "PRTE_MCA_prte_set_default_slots", SLOTS, NULL},
 };
 
 static int32_t slots_of(const struct job_spec *spec)
@@ -80,6 +81,8 @@ static int32_t slots_of(const struct job_spec *spec)
  * mount. */
 static const char *operator_dir(struct arena *a, const struct plan *plan, const struct role *role)
 {
+    if (plan->facts->site.operated)
+        return plan->facts->site.run_dir;
     for (size_t i = 0; plan->facts->site.elsewhere && i < role->n_mounts; i++)
         if (role->mounts[i].source == VOLUME_OPERATOR)
             return role->mounts[i].path;

@@ -416,7 +416,7 @@ int plan_build(struct arena *a, const struct job_spec *spec, const struct facts 
     if (spec_calls_mpi(spec))
         plan_mpi(&b);
     expand_commands(&b);
-    if (!facts->site.service)
+    if (!facts->site.service && !facts->site.operated)
         plan->hosts_file = hosts_text(a, plan);
     plan->peers_json = peers_text(a, plan);
     notes_collect(&b.notes, plan);

@@ -211,6 +211,11 @@ const char *plan_log_name(const struct process *process, struct start start,
 size_t plan_env(struct arena *a, const struct plan *plan, uint32_t process, struct start start,
                 bool masked, const struct env_value **ret);
 
+/* What the platform's own operator appends to the variables of a container, in its order; the last
+ * one of a name counts there. Kubeflow's kinds only. */
+size_t plan_operator_env(struct arena *a, const struct plan *plan, uint32_t process,
+                         const struct env_value **ret);
+
 /* --- init commands (init.c) ------------------------------------------------------------------- */
 
 /* Does this start of a replica's process run init command i of its role first? */

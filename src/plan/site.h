@@ -125,6 +125,10 @@ struct site {
      * addresses in advance. */
     const char *service;
     const char *context, *namespace_; /* of a cluster, or NULL; the context may be "" */
+    /* Objects, files and variables are exactly those of the platform's own operator: its Services
+     * are there, its hostfile is in run_dir. */
+    bool operated;
+    const char *cluster_domain; /* ends the names of its Services; NULL: they end with "svc" */
 
     /* The directory with the job's code, as processes see it, if the site has to be given it; or
      * NULL. It is sent from code_from on this machine, or is the claim code_volume. */
