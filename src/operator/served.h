@@ -25,6 +25,7 @@ struct served {
     const char *api_version; /* as it is read from the API server: for owner references */
     const char *written_in;  /* "v2beta1": the version of its author */
     const struct node *object;
+    bool foreign;            /* its managedBy names somebody else: it is not touched */
     const struct plan *plan; /* NULL: it is not valid, or not ours */
     const char *invalid;     /* why there is no plan, all of it, one line each; or NULL */
 };
@@ -33,8 +34,9 @@ struct served {
  * the spec, else of kubectl's last-applied annotation, else the object's own. "v2beta1" */
 const char *written_in(struct arena *a, const struct node *object);
 
-/* Reads and plans it. The object must outlive the result; all else is in the arena. An object that
- * is not a valid job gives 0 and `invalid`. */
+/* Reads and plans it. The object, as json_read() made it, must outlive the result; all else is in
+ * the arena. recorded_version: what written_in() said when the object was first seen; NULL: it is
+ * asked now. An object that is not a valid job gives 0 and `invalid`. */
 int served_read(struct arena *a, const struct served_kind *kind,
                 const struct operator_options *options, const struct node *object,
                 const char *recorded_version, struct served *ret, struct err *e);

@@ -1,0 +1,179 @@
+/* served.c - see served.h. */
+#include "operator/served.h"
+
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "doc/make.h"
+
+#define OPERATOR_DIR "/etc/mpi" /* hostfile and discover_hosts.sh, as upstream mounts them */
+
+/* --- the job file that the object is made of -------------------------------------------------- */
+
+/* A mapping with some of the other's keys. Its values keep their places: they stay parts of the
+ * object. */
+static struct node *some_of(struct arena *a, const struct node *map, const char *const *keys,
+                            size_t n_keys)
+{
+    struct node *made = ARENA_NEW(a, struct node);
+    struct pair *pairs = ARENA_ARRAY(a, struct pair, map->n + 1);
+
+    *made = *map;
+    made->n = 0;
+    made->pairs = pairs;
+    for (size_t i = 0; i < map->n; i++)
+        for (size_t k = 0; k < n_keys; k++)
+            if (strcmp(map->pairs[i].key->text, keys[k]) == 0)
+                pairs[made->n++] = map->pairs[i];
+    return made;
+}
+
+/* What its author wrote: in that version, without what the cluster has added. */
+static const struct node *as_written(struct arena *a, const struct served *s)
+{
+    static const char *const top[] = {"apiVersion", "kind", "metadata", "spec"};
+    static const char *const meta[] = {"name", "namespace", "labels", "annotations"};
+    struct node *root = some_of(a, s->object, top, ARRAY_SIZE(top));
+    const struct node *version = node_get(root, "apiVersion");
+    struct node *written = ARENA_NEW(a, struct node);
+
+    *written = *version;
+    written->text = arena_printf(a, "%s/%s", s->kind->group, s->written_in);
+    written->len = strlen(written->text);
+    make_put(a, root, "apiVersion", written);
+    make_put(a, root, "metadata",
+             some_of(a, node_get(s->object, "metadata"), meta, ARRAY_SIZE(meta)));
+    return root;
+}
+
+/* --- what is wrong with it -------------------------------------------------------------------- */
+
+static const char *errors_text(struct arena *a, const struct diags *ds)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < ds->n; i++) {
+        const struct diag *d = &ds->v[i];
+
+        if (d->severity != SEV_ERROR)
+            continue;
+        if (sb.len)
+            strbuf_addch(&sb, '\n');
+        if (*d->path && strcmp(d->path, ".") != 0)
+            strbuf_addf(&sb, "%s: ", d->path + 1);
+        strbuf_addstr(&sb, d->message);
+        if (d->hint)
+            strbuf_addf(&sb, " (%s)", d->hint);
+    }
+    return arena_strndup(a, sb.buf, sb.len);
+}
+
+/* Is the plan one that wants.h has objects for? */
+static bool is_served(const struct job_spec *spec)
+{
+    switch (spec->platform.environment) {
+    case PLATFORM_MPIJOB_V2BETA1:
+    case PLATFORM_PYTORCHJOB:
+    case PLATFORM_TFJOB:
+    case PLATFORM_T9K:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Only a job of Kubeflow's says who serves it. */
+static bool is_foreign(const struct served *s)
+{
+    const char *ours = s->kind->family == FAMILY_MPI && strcmp(s->written_in, "v1") != 0
+                           ? "kubeflow.org/mpi-operator"
+                           : "kubeflow.org/training-operator";
+    const struct node *by = node_find(s->object, "spec", "runPolicy", "managedBy", NULL);
+
+    return strcmp(s->kind->group, "kubeflow.org") == 0 && by && by->type == NODE_STRING &&
+           strcmp(by->text, ours) != 0;
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
+
+static const struct facts *facts_of(struct arena *a, const struct served *s,
+                                    const struct job_spec *spec)
+{
+    struct facts *facts = ARENA_NEW(a, struct facts);
+    int *ports = ARENA_ARRAY(a, int, spec_n_ports(spec) + 1);
+    const char *home = spec->mpi ? spec->mpi->home : NULL;
+
+    spec_own_ports(spec, 0, ports);
+    *facts = (struct facts){
+        .site = {.engine = "operator",
+                 .run_id = s->uid,
+                 .run_dir = OPERATOR_DIR,
+                 .scratch_dir = "/tmp",
+                 .elsewhere = true,
+                 .references = true,
+                 .operated = true,
+                 .cluster_domain = s->options->cluster_domain,
+                 .context = "",
+                 .namespace_ = s->namespace_,
+                 .isolation = "pods",
+                 .ports = ports,
+                 .interface = "eth0"},
+        .caller = {.dir = "/", .user = ""},
+        /* T9k's line for mpirun is Open MPI's; the images have it where the file says */
+        .machine = {.root = true,
+                    .mpi = MPI_OPEN_MPI_4,
+                    .mpirun = home ? arena_printf(a, "%s/bin/mpirun", home) : NULL,
+                    .mpi_home_ok = home != NULL,
+                    .mpi_prefix_ok = home != NULL,
+                    .cpus = 1},
+    };
+    return facts;
+}
+
+static void plan_job(struct arena *a, struct served *s, const struct job_spec *spec)
+{
+    struct err e = {0};
+
+    if (!is_served(spec))
+        s->invalid = arena_printf(a, "%s/%s %s is not served yet", s->kind->group, s->written_in,
+                                  s->kind->kind);
+    else if (plan_build(a, spec, facts_of(a, s, spec), &s->plan, &e) < 0)
+        s->invalid = arena_strdup(a, e.text);
+}
+
+int served_read(struct arena *a, const struct served_kind *kind,
+                const struct operator_options *options, const struct node *object,
+                const char *recorded_version, struct served *ret, struct err *e)
+{
+    const struct node *meta = node_get(object, "metadata");
+    struct served s = {.kind = kind,
+                       .options = options,
+                       .namespace_ = node_text(node_get(meta, "namespace"), "default"),
+                       .name = node_text(node_get(meta, "name"), ""),
+                       .uid = node_text(node_get(meta, "uid"), ""),
+                       .api_version = node_text(node_get(object, "apiVersion"), ""),
+                       .object = object};
+    struct job_file file;
+    struct job_text text = {0};
+    int r;
+
+    if (!meta || meta->type != NODE_MAP || !*s.name || !*s.api_version)
+        return err_set(e, -EINVAL, "an object without metadata.name or apiVersion");
+    s.written_in = recorded_version && *recorded_version ? arena_strdup(a, recorded_version)
+                                                         : written_in(a, object);
+    s.foreign = is_foreign(&s);
+    if (!s.foreign) {
+        text.name = arena_printf(a, "%s/%s", kind->plural, s.name);
+        text.tree = as_written(a, &s);
+        r = job_text_read(a, &text, &(struct read_options){0}, &file, e);
+        if (r < 0)
+            return r;
+        if (file.n_jobs == 1)
+            plan_job(a, &s, file.jobs[0]);
+        else
+            s.invalid = errors_text(a, &file.diags);
+        job_file_release(&file);
+    }
+    *ret = s;
+    return 0;
+}
