@@ -83,6 +83,39 @@ refuses "a certificate that is none" "the certificate authority in $WORK/config 
 kubeconfig "$server" "$WORK/ca.crt" not-a-token >config
 refuses "a token that is not accepted" "the API server $server does not accept the credentials in $WORK/config \(401 Unauthorized\); they may have expired"
 
+# A token of the API server's own whose time has passed: only its times and its signature are new.
+signed_again() # TOKEN SECONDS-FROM-NOW
+{
+    python3 - "$1" "$2" "$MUSTER_KUBERNETES/run/cluster/keys/accounts.key" <<'PYTHON'
+import base64, json, subprocess, sys, time
+
+def encode(data):
+    return base64.urlsafe_b64encode(data).rstrip(b'=')
+
+head, claims, _ = sys.argv[1].split('.')
+claims = json.loads(base64.urlsafe_b64decode(claims + '=='))
+claims['exp'] = int(time.time()) + int(sys.argv[2])
+claims['iat'] = claims['nbf'] = claims['exp'] - 3600
+text = head.encode() + b'.' + encode(json.dumps(claims).encode())
+der = subprocess.run(['openssl', 'dgst', '-sha256', '-sign', sys.argv[3]], input=text, capture_output=True, check=True).stdout
+numbers, at = [], 2  # a sequence of two integers
+for _ in range(2):
+    numbers.append(int.from_bytes(der[at + 2:at + 2 + der[at + 1]], 'big').to_bytes(32, 'big'))
+    at += 2 + der[at + 1]
+print((text + b'.' + encode(b''.join(numbers))).decode())
+PYTHON
+}
+KUBECONFIG=$admin tester "$TOP/doc/kubernetes-role.yaml" >/dev/null
+token=$(kubectl --kubeconfig "$admin" -n "$NS" create token tester)
+job 'true' >job.yaml
+kubeconfig "$server" "$WORK/ca.crt" "$(signed_again "$token" 600)" >config
+run_job --on kubernetes --namespace "$NS" job.yaml
+is "$rc" 0 "a token that is valid for ten minutes more" || diag "$(cat "$err")"
+job 'echo never' >job.yaml
+kubeconfig "$server" "$WORK/ca.crt" "$(signed_again "$token" -60)" >config
+refuses "a token that has expired" "the API server $server does not accept the credentials in $WORK/config \(401 Unauthorized\); they may have expired"
+ok "nothing is left" wait_until 60 nothing_left
+
 role() # RULE…
 {
     printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: muster}\nrules:\n'
