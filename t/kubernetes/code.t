@@ -56,6 +56,10 @@ job local.test/busybox:1 'pwd; ls -a .. | tr "\n" " "; stat -c %a ../run.sh' 'wo
 on_cluster below.yaml --code code
 is "$rc $(sed 's/^[^ ]* //' "$out" | sort | uniq -c | tr -s ' ' | tr '\n' ' ')" \
     "0  4 . .. .gitignore big.bin empty link pkg run.sh train.py 755  4 /muster/run/code/pkg " "a working directory of the file is below it; no .git"
+truncate -s 100M code/huge.bin # of nothing: it is sent all the same
+job local.test/busybox:1 'true' >large.yaml
+python3 "$TOP/t/lib/terminal.py" --columns 200 timeout -k 5 "$LIMIT" "$MUSTER" run --on kubernetes --namespace "$NS" large.yaml --code code >"$out" 2>"$err" </dev/null
+like "$(tr -d '\r\n' <"$out")" 'pods running; code: [0-9]+ of 2[0-9]+ MiB sent to 2 pods' "on a terminal the line at the bottom says how far the code is"
 truncate -s 300M code/huge.bin
 on_cluster run.yaml --code code
 like "$rc $(cat "$err")" "^125 .*code has 306 MiB in [0-9]+ files; at most 256 MiB .*largest: huge.bin \(300 MiB\).*--code-volume" "too much code is refused, by name"

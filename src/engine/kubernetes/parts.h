@@ -240,6 +240,8 @@ struct wire_reader;
 /* Lists what is sent. -E2BIG: it is too much. */
 int pod_code_list(struct kubernetes *kb, struct err *e);
 void pod_code_tell(struct kubernetes *kb); /* what of it people should know */
+/* "code: 37 of 120 MiB sent to 4 pods", as long as it is being sent to some. */
+bool pod_code_progress(const struct kubernetes *kb, struct strbuf *out);
 /* Begins to send it. False: the pod has it, or there is nothing. */
 bool pod_code_begin(struct pod *p);
 void pod_code_more(struct pod *p); /* the connection has room */

@@ -60,23 +60,36 @@ void pod_code_tell(struct kubernetes *kb)
     }
 }
 
-static void tell_progress(struct kubernetes *kb)
+/* Those that have all of it count, as long as others have not: the numbers only grow. */
+bool pod_code_progress(const struct kubernetes *kb, struct strbuf *out)
 {
     int64_t sent = 0, all = 0;
     uint32_t n = 0;
+    bool any = false;
+
+    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
+        const struct pod *p = &kb->pods[i];
+
+        any |= p->sending.on;
+        n += p->sending.on || p->has_code;
+        sent += p->sending.on ? p->sending.bytes : p->has_code ? kb->code.bytes : 0;
+    }
+    all = n * kb->code.bytes;
+    if (any)
+        strbuf_addf(out, "code: %lld of %lld MiB sent to %u %s", (long long)(sent >> 20),
+                    (long long)((all + (1 << 20) - 1) >> 20), n, n == 1 ? "pod" : "pods");
+    return any;
+}
+
+static void tell_progress(struct kubernetes *kb)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
 
     if (clock_mono() < kb->told_code + PROGRESS_S * NS_PER_S)
         return;
     kb->told_code = clock_mono();
-    for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
-        n += kb->pods[i].sending.on;
-        sent += kb->pods[i].sending.on ? kb->pods[i].sending.bytes : 0;
-    }
-    all = n * kb->code.bytes;
-    auto_free char *text =
-        xasprintf("code: %lld of %lld MiB sent to %u %s", (long long)(sent >> 20),
-                  (long long)((all + (1 << 20) - 1) >> 20), n, n == 1 ? "pod" : "pods");
-    kb->client->note(kb->client->ctx, text);
+    if (pod_code_progress(kb, &text))
+        kb->client->note(kb->client->ctx, text.buf);
 }
 
 void pod_code_stop(struct pod *p)

@@ -100,6 +100,7 @@ void pods_status(const struct kubernetes *kb, struct strbuf *out)
 {
     enum { PENDING, PULLING, STARTING, RUNNING, N_WORDS };
     static const char *const words[] = {"pending", "pulling", "starting", "running"};
+    auto_strbuf struct strbuf code = STRBUF_INIT;
     uint32_t n[N_WORDS] = {0};
     bool any = false;
 
@@ -123,4 +124,6 @@ void pods_status(const struct kubernetes *kb, struct strbuf *out)
                     words[i]);
         any = true;
     }
+    if (pod_code_progress(kb, &code))
+        strbuf_addf(out, "%s%s", any ? "; " : "", code.buf);
 }
