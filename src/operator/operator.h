@@ -64,7 +64,6 @@ struct tended {
     bool decided;          /* something is to be carried out, after it was kept */
     bool keeping, telling; /* a request of keep.c has no answer yet */
     char *kept, *told;     /* what the cluster has of us: annotation, status; or NULL */
-    bool ended_before;     /* its status said so when we first saw it */
     bool queued, gone;
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "doc/json_read.h"
+#include "doc/json_write.h"
 #include "doc/make.h"
 #include "job/snapshot.h"
 #include "operator/operator.h"
@@ -135,18 +137,31 @@ static void begin_job(struct tended *t, const struct node *object)
     }
 }
 
+/* The object, to be kept: without what is large and not ours, and with its places. */
+static const struct node *keep_object(struct arena *a, const struct node *object)
+{
+    auto_arena struct arena *now = arena_new();
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct node *copy = make_copy(now, object);
+
+    make_drop(copy, "status");
+    make_drop(make_below(now, copy, "metadata"), "managedFields");
+    json_write(&text, copy);
+    return json_node(a, text.buf, text.len);
+}
+
 static void first_look(struct tended *t, const struct node *object)
 {
+    const char *version = annotation(object, KEEP_VERSION);
     struct err e;
 
     t->arena = arena_new();
-    if (has_ended(object)) {
-        t->ended_before = true;
+    if (has_ended(object))
         return;
-    }
-    object = make_copy(t->arena, object);
-    if (served_read(t->arena, t->kind, &t->op->options, object, annotation(object, KEEP_VERSION),
-                    &t->served, &e) < 0) {
+    if (!version)
+        version = written_in(t->arena, object);
+    object = keep_object(t->arena, object);
+    if (served_read(t->arena, t->kind, &t->op->options, object, version, &t->served, &e) < 0) {
         tell(t, "error", "%s", e.text);
         return;
     }
