@@ -100,11 +100,18 @@ static void read_start(const struct node *pod, struct life *life)
     }
 }
 
+static const struct node *main_status(const struct node *pod, const char *main)
+{
+    const struct node *list = node_find(pod, "status", "containerStatuses", NULL);
+    bool known = main && named(node_find(pod, "spec", "containers", NULL), main);
+
+    return named(list, known ? main : kube_container_name(pod));
+}
+
 struct life pod_life(struct arena *a, const struct node *pod, const char *main)
 {
     const struct node *status = node_get(pod, "status");
-    const struct node *c =
-        named(node_get(status, "containerStatuses"), main ? main : kube_container_name(pod));
+    const struct node *c = main_status(pod, main);
     const struct node *terminated = node_find(c, "state", "terminated", NULL);
     const struct node *before = node_find(c, "lastState", "terminated", NULL);
     const char *phase = text_at(status, "phase");

@@ -32,7 +32,7 @@ struct life {
     const char *text;        /* what it waits for, or why it is removed; NULL: nothing is said */
 };
 
-/* `main` is the container that counts; NULL: the first. Texts are in a, or in the pod. */
+/* `main` is the container that counts; if there is none of that name: the first. Texts are in a, or in the pod. */
 struct life pod_life(struct arena *a, const struct node *pod, const char *main);
 
 struct ending life_ending(const struct life_end *end, ns_t now);

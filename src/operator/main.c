@@ -100,8 +100,8 @@ static int run(struct operator* op, const char *context)
     serve_begin(op);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
     kube_watch_free(op->pods);
-    kube_client_free(op->api);
     serve_end(op);
+    kube_client_free(op->api);
     (void)uv_run(op->loop, UV_RUN_NOWAIT);
     uv_walk(op->loop, close_any, NULL);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);

@@ -231,7 +231,7 @@ void serve_end(struct operator* op)
     for (size_t i = 0; i < op->n_kinds; i++)
         kube_watch_free(op->kinds[i].watch);
     while (op->n_jobs > 0) {
-        op->jobs[op->n_jobs - 1]->in_flight = 0; /* the client has cancelled them */
+        op->jobs[op->n_jobs - 1]->in_flight = 0; /* the client cancels them */
         drop(op, op->jobs[op->n_jobs - 1]);
     }
     free(op->jobs);
