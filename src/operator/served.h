@@ -16,6 +16,9 @@
 struct operator_options {
     const char *cluster_domain; /* "": names end with "svc" */
     const char *gang_scheduler; /* "": none */
+    /* Of a PyTorchJob's workers, which wait for their master; NULL and 0: upstream's defaults. */
+    const char *init_image;
+    int init_tries;
 };
 
 struct served {

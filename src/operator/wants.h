@@ -4,8 +4,8 @@
  * Pure: what should exist is a list of names, made without the objects; an object is made when it
  * has to be created. With 1,000 workers that matters.
  *
- *     MPI       Service NAME, ConfigMap NAME-config, Secret NAME-ssh, pods NAME-worker-I, and a batch
- *               Job NAME-launcher whose pods the Job controller makes
+ *     MPI       Service NAME, ConfigMap NAME-config, Secret NAME-ssh, pods NAME-worker-I, and a
+ *               batch Job NAME-launcher whose pods the Job controller makes; T9k: a pod
  *     training  a pod and a headless Service NAME-ROLE-I for every replica
  */
 #ifndef OPERATOR_WANTS_H

@@ -1,5 +1,5 @@
-/* served.c - objects of a cluster as jobs: the version of their author, what is wrong with them, who
- * serves them. */
+/* served.c - objects of a cluster as jobs: the version of their author, what is wrong with them,
+ * and who serves them. */
 #include "operator/served.h"
 
 #include "operator/test/objects.h"

@@ -1,0 +1,41 @@
+/* wants.c - see wants.h. The objects are made by wants_mpi.c, wants_t9k.c and wants_training.c. */
+#include "operator/wants.h"
+
+#include "operator/wants_parts.h"
+
+const char *want_collection(struct arena *a, enum want_kind kind, const char *namespace_)
+{
+    static const struct {
+        const char *api, *plural;
+    } collections[WANT_KINDS] = {
+        [WANT_SERVICE] = {"/api/v1", "services"}, [WANT_CONFIG_MAP] = {"/api/v1", "configmaps"},
+        [WANT_SECRET] = {"/api/v1", "secrets"},   [WANT_POD] = {"/api/v1", "pods"},
+        [WANT_JOB] = {"/apis/batch/v1", "jobs"},
+    };
+
+    return arena_printf(a, "%s/namespaces/%s/%s", collections[kind].api, namespace_,
+                        collections[kind].plural);
+}
+
+static const struct wants_way *way_of(const struct served *s)
+{
+    if (s->kind->family == FAMILY_TRAINING)
+        return &wants_training;
+    return s->plan->spec->platform.environment == PLATFORM_T9K ? &wants_t9k : &wants_mpi;
+}
+
+size_t wants_list(struct arena *a, const struct served *s, const struct want **ret)
+{
+    return way_of(s)->list(a, s, ret);
+}
+
+const struct node *want_object(struct arena *a, const struct served *s, const struct want *w,
+                               const struct want_state *st)
+{
+    return way_of(s)->object(a, s, w, st);
+}
+
+const char *wants_selector(struct arena *a, const struct served *s)
+{
+    return way_of(s)->selector(a, s);
+}
