@@ -41,6 +41,7 @@ static void json_run(struct json *j, const struct run_ref *run)
     kv_known(j, "name", run->name);
     kv_known(j, "dialect", run->dialect);
     json_kv_str(j, "state", run->state);
+    kv_known(j, "remark", run->remark);
     json_kv_bool(j, "running", run->alive);
     json_key(j, "exit_code");
     if (run->exit_code >= 0)
@@ -81,11 +82,13 @@ static const char *cell(struct arena *a, const char *text)
 static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
 {
     char age[DURATION_TEXT] = "-";
+    const char *state =
+        *run->remark ? arena_printf(a, "%s (%s)", run->state, run->remark) : run->state;
 
     if (run->started)
         (void)age_text(((run->now ? run->now : now) - run->started) / NS_PER_MS, age);
     printf("%-21s %-24s %-22s %-10s %s\n", cell(a, run->id), cell(a, run->name),
-           cell(a, run->dialect), cell(a, run->state), age);
+           cell(a, run->dialect), cell(a, state), age);
 }
 
 static void print_table(struct arena *a, const struct runs *runs, const struct options *o)

@@ -132,6 +132,7 @@ static bool fill_living(struct arena *a, const char *scratch, struct run_ref *re
         ret->name = answer_str(&an, "name");
         ret->dialect = answer_str(&an, "dialect");
         ret->state = answer_str(&an, "phase");
+        ret->remark = answer_str(&an, "remark");
         ret->dir = answer_str(&an, "run_dir");
         ret->started = answer_int(&an, "started");
         ret->now = answer_int(&an, "now");
@@ -147,6 +148,7 @@ static struct run_ref nothing_known(const char *id, const char *dir)
                             .dialect = "",
                             .dir = dir,
                             .state = "starting",
+                            .remark = "",
                             .verdict = "",
                             .exit_code = -1};
 }

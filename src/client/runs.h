@@ -21,8 +21,9 @@ struct run_ref {
     const char *id, *name, *dialect; /* "" if unknown */
     const char *dir;                 /* the run directory */
     const char *scratch;             /* only if alive; NULL otherwise */
-    const char *state; /* the phase, the outcome; "starting", "stopped", "not responding",
+    const char *state;  /* the phase, the outcome; "starting", "stopped", "not responding",
                         * "refused", "detached", "lost", "unreadable" */
+    const char *remark; /* on the state: "supervisor stopped"; or "" */
     bool alive;
     bool refused;        /* alive, but of another user */
     pid_t pid;           /* of its muster process if stopped or not responding; else 0 */

@@ -143,17 +143,17 @@ static bool is_impeded(const struct client *c)
 static void answer_state(struct client *c, const struct strbuf *body)
 {
     const struct job *job = c->control->host.job;
-    auto_strbuf struct strbuf head = STRBUF_INIT, phase = STRBUF_INIT;
+    auto_strbuf struct strbuf head = STRBUF_INIT;
     struct json j = JSON_COMPACT(&head);
 
-    strbuf_addf(&phase, "%s%s", job_state_name(job), is_impeded(c) ? " (supervisor stopped)" : "");
     json_object(&j);
     json_kv_int(&j, "version", CONTROL_VERSION);
     json_kv_bool(&j, "ok", true);
     json_kv_str(&j, "id", job->plan->facts->site.run_id);
     json_kv_str(&j, "name", job->plan->spec->name);
     json_kv_str(&j, "dialect", job->plan->spec->dialect);
-    json_kv_str(&j, "phase", phase.buf);
+    json_kv_str(&j, "phase", job_state_name(job));
+    json_kv_str(&j, "remark", is_impeded(c) ? "supervisor stopped" : "");
     json_kv_int(&j, "started", job->created);
     json_kv_int(&j, "now", clock_run());
     json_kv_str(&j, "run_dir", plan_records(job->plan));

@@ -83,6 +83,7 @@ shim=$(shim_of $pid)
 stop "$shim"
 ok "a stopped shim: the run says so" wait_until 20 grep -q "the supervisor (muster-shim, pid $shim) is stopped" "$err"
 like "$("$MUSTER" list -r)" 'running \(supervisor stopped\)' "a stopped shim: list"
+like "$("$MUSTER" list -r -o json | tr -d "\n")" '"state": "running", +"remark": "supervisor stopped", +"running": true' "a stopped shim: list -o json has a plain state"
 like "$("$MUSTER" show)" 'running: .*; the supervisor \(muster-shim\) is stopped$' "a stopped shim: show"
 kill -CONT "$shim"
 ok "a shim that goes on: the run says so" wait_until 20 grep -q "the supervisor (muster-shim, pid $shim) runs again" "$err"
