@@ -136,9 +136,9 @@ YAML
 objects values.yaml --claim data=store:sets/words.txt --claim model=store --claim log=logs
 is "$rc $(lines 'claimName|subPath|readOnly|(name: |mountPath: .*)(muster-value|puts/)' | tail -n +2 | tr '\n' ' ')" "0 \
 name: muster-value-0 mountPath: /muster/run/inputs/data subPath: sets/words.txt readOnly: true \
-name: muster-value-2 mountPath: /muster/run/outputs/model name: muster-value-3 mountPath: /muster/run/outputs/log \
-name: muster-value-0 claimName: store name: muster-value-2 claimName: store name: muster-value-3 claimName: logs " \
-    "--claim: inputs and outputs are mounted from claims"
+name: muster-value-0 mountPath: /muster/run/outputs/model name: muster-value-3 mountPath: /muster/run/outputs/log \
+name: muster-value-0 claimName: store name: muster-value-3 claimName: logs " \
+    "--claim: inputs and outputs are mounted from claims, each of which is one volume"
 run_muster explain --on kubernetes --claim data=s --claim log=s values.yaml
 like "$(cat "$out")" 'cat /muster/run/inputs/data && touch /muster/run/outputs/model /muster/run/outputs/log/log' "and commands have their paths"
 is "$(grep -c 'input .other. is not available locally' "$out") $(grep -c 'input .data.' "$out")" "1 0" "an input on a claim is available"

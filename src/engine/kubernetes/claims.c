@@ -52,9 +52,10 @@ static void add_mount(struct arena *a, struct node *pod, struct node *container,
     make_add(a, make_list_below(a, container, "volumeMounts"), mount);
 }
 
-/* The volume's own directories are looked for in the one that is meant. */
-static void move_mounts(struct arena *a, struct node *pod, const char *list, const char *name,
-                        const char *sub)
+/* Of the mounts of a volume in all containers of a list: changes each. */
+static void each_mount(struct arena *a, struct node *pod, const char *list, const char *name,
+                       void (*change)(struct arena *a, struct node *mount, const char *text),
+                       const char *text)
 {
     struct node *containers = node_absent(pod, list) ? NULL : make_list_below(a, pod, list);
 
@@ -65,12 +66,32 @@ static void move_mounts(struct arena *a, struct node *pod, const char *list, con
 
         for (size_t k = 0; mounts && k < mounts->n; k++) {
             struct node *m = make_item(mounts, k);
-            const char *own = m ? node_text(node_get(m, "subPath"), NULL) : NULL;
 
             if (m && strcmp(node_text(node_get(m, "name"), ""), name) == 0)
-                put(a, m, "subPath", own ? arena_printf(a, "%s/%s", sub, own) : sub);
+                change(a, m, text);
         }
     }
+}
+
+static void each_mount_of(struct arena *a, struct node *pod, const char *name,
+                          void (*change)(struct arena *a, struct node *mount, const char *text),
+                          const char *text)
+{
+    each_mount(a, pod, "containers", name, change, text);
+    each_mount(a, pod, "initContainers", name, change, text);
+}
+
+/* The volume's own directories are looked for in the one that is meant. */
+static void move_mount(struct arena *a, struct node *mount, const char *sub)
+{
+    const char *own = node_text(node_get(mount, "subPath"), NULL);
+
+    put(a, mount, "subPath", own ? arena_printf(a, "%s/%s", sub, own) : sub);
+}
+
+static void name_mount(struct arena *a, struct node *mount, const char *volume)
+{
+    put(a, mount, "name", volume);
 }
 
 static void replace_volume(struct arena *a, struct node *pod, const char *name, const char *claim)
@@ -87,9 +108,37 @@ static void replace_volume(struct arena *a, struct node *pod, const char *name, 
             make_drop(volume,
                       volume->pairs[strcmp(volume->pairs[0].key->text, "name") == 0].key->text);
         sub = put_claim(a, volume, claim);
-        if (sub) {
-            move_mounts(a, pod, "containers", name, sub);
-            move_mounts(a, pod, "initContainers", name, sub);
+        if (sub)
+            each_mount_of(a, pod, name, move_mount, sub);
+    }
+}
+
+/* The claim of a volume that can be written to, or NULL. */
+static const char *claim_of(const struct node *volume)
+{
+    const struct node *claim = node_get(volume, "persistentVolumeClaim");
+
+    return claim && node_absent(claim, "readOnly") ? node_text(node_get(claim, "claimName"), NULL)
+                                                   : NULL;
+}
+
+/* A kubelet may wait for ever for the second of two volumes that have the same claim. */
+static void merge_claims(struct arena *a, struct node *pod)
+{
+    struct node *volumes = node_absent(pod, "volumes") ? NULL : make_list_below(a, pod, "volumes");
+
+    for (size_t i = 0; volumes && i < volumes->n; i++) {
+        const char *claim = claim_of(volumes->items[i]);
+        const char *name = node_text(node_get(volumes->items[i], "name"), "");
+
+        for (size_t k = volumes->n; claim && k-- > i + 1;) {
+            const char *other = claim_of(volumes->items[k]);
+
+            if (!other || strcmp(other, claim) != 0)
+                continue;
+            each_mount_of(a, pod, node_text(node_get(volumes->items[k], "name"), ""), name_mount,
+                          name);
+            make_remove(volumes, k);
         }
     }
 }
@@ -112,4 +161,6 @@ void claims_add(struct arena *a, const struct plan *plan, struct node *pod, stru
                       plan->spec->values[i].kind == VALUE_INPUT);
     if (site->code_volume)
         add_mount(a, pod, container, "muster-code", site->code_volume, POD_CODE_DIR, false);
+    if (site->claims || site->inputs_claims || site->code_volume)
+        merge_claims(a, pod);
 }
