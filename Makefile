@@ -84,7 +84,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-shim-pod $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -160,6 +160,8 @@ $(B)/muster: $(MUSTER_OBJ)
 	$(call link,-pie $(PKG_LIBS))
 $(B)/muster-kubernetes: $(MUSTER_OBJ) $(KUBERNETES_OBJ)
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS))
+$(B)/muster-operator: $(B)/obj/operator/main.o $(B)/libmuster.a
+	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS))
 # The shim that travels into pods: a config map holds less than 1 MiB. With musl it is a seventh of
 # that. A sanitizer needs the libc it was made for.
 MUSL_CC := $(if $(SAN),,$(notdir $(shell command -v musl-gcc)))
@@ -361,4 +363,4 @@ install: all
 clean:
 	rm -rf build build-* examples/random_walk
 
--include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(FAULT_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(FUZZ_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))

@@ -8,7 +8,6 @@ const struct served_kind served_kinds[] = {
     {"kubeflow.org", "pytorchjobs", "PyTorchJob", FAMILY_TRAINING, "pytorchjob-controller",
      "pytorchjob-controller"},
     {"kubeflow.org", "tfjobs", "TFJob", FAMILY_TRAINING, "tfjob-controller", "tfjob-controller"},
-    {"batch.tensorstack.dev", "mpijobs", "MPIJob", FAMILY_MPI, "mpi-operator",
-     "mpi-job-controller"},
+    {"batch.tensorstack.dev", "mpijobs", "MPIJob", FAMILY_MPI, KIND_T9K, "mpi-job-controller"},
 };
 const unsigned n_served_kinds = ARRAY_SIZE(served_kinds);

@@ -21,6 +21,8 @@ struct served_kind {
     const char *source;        /* of events: "mpi-job-controller" */
 };
 
+#define KIND_T9K "mpijob.tensorstack.dev" /* its operator_name, which is in no label */
+
 extern const struct served_kind served_kinds[];
 extern const unsigned n_served_kinds;
 

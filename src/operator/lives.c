@@ -11,8 +11,6 @@
 #include "engine/kubernetes/objects.h"
 #include "operator/wants.h"
 
-/* What happened this long ago is dated by the cluster's clock, which counts whole seconds; what
- * happened just now by ours, which keeps the order. */
 #define RECENT (3 * NS_PER_S)
 
 static const char *text_at(const struct node *map, const char *key)
@@ -132,6 +130,7 @@ struct life pod_life(struct arena *a, const struct node *pod, const char *main)
         life.stage = STAGE_ENDED;
         life.end = terminated ? how_it_ended(terminated) : how_init_ended(status);
     } else if (node_find(c, "state", "running", NULL)) {
+        life.started = kube_time(text_at(node_find(c, "state", "running", NULL), "startedAt"));
         life.stage = STAGE_RUNS;
         life.ready = is_ready(status);
         life.out_of_sight = f.out_of_sight;
@@ -139,11 +138,16 @@ struct life pod_life(struct arena *a, const struct node *pod, const char *main)
     return life;
 }
 
+ns_t life_time(ns_t at, ns_t now)
+{
+    return at && at < now - RECENT ? at : now;
+}
+
 struct ending life_ending(const struct life_end *end, ns_t now)
 {
     struct ending e = ENDING_UNKNOWN;
 
-    e.at = end->at && end->at < now - RECENT ? end->at : now;
+    e.at = life_time(end->at, now);
     e.known = end->known;
     e.code = end->code;
     e.signal = end->signal;

@@ -25,6 +25,7 @@ struct life {
     bool ready;              /* RUNS, and says that it can be used */
     bool deleting;           /* a deletion time is set */
     bool out_of_sight;       /* its node does not answer */
+    ns_t started;            /* RUNS: since when, to the second; 0: unknown */
     struct life_end end;     /* ENDED */
     struct life_end before;  /* restarts > 0: of the life before this one */
     enum cause_kind removed; /* somebody removes it: GONE, EVICTED; NONE: nobody */
@@ -35,6 +36,9 @@ struct life {
 /* `main` is the container that counts; if there is none of that name: the first. Texts are in a, or in the pod. */
 struct life pod_life(struct arena *a, const struct node *pod, const char *main);
 
+/* When it was, of what is heard of now: by the cluster's clock, which counts whole seconds, if that
+ * is some time ago; else by ours, which keeps the order. */
+ns_t life_time(ns_t at, ns_t now);
 struct ending life_ending(const struct life_end *end, ns_t now);
 
 /* A time of Kubernetes, "2026-11-18T08:00:00Z"; 0 if it is none. */

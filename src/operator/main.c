@@ -38,7 +38,7 @@ void tell(const struct tended *t, const char *level, const char *fmt, ...)
 /* All that was heard of a job in one round of the loop has one turn. */
 static void on_prepare(uv_prepare_t *prepare)
 {
-    struct operator* op = prepare->data;
+    struct controller *op = prepare->data;
 
     while (op->pods_known && op->queue) {
         struct tended *t = op->queue;
@@ -57,7 +57,7 @@ static void on_signal(uv_signal_t *sig, int number)
     uv_stop(sig->loop);
 }
 
-static int open_client(struct operator* op, const char *context, struct err *e)
+static int open_client(struct controller *op, const char *context, struct err *e)
 {
     int r = access_load(op->arena,
                         &(struct access_request){
@@ -79,7 +79,7 @@ static void close_any(uv_handle_t *handle, void *ctx)
         uv_close(handle, NULL);
 }
 
-static int run(struct operator* op, const char *context)
+static int run(struct controller *op, const char *context)
 {
     uv_signal_t term, interrupt;
     uv_prepare_t prepare;
@@ -99,7 +99,7 @@ static int run(struct operator* op, const char *context)
     (void)uv_signal_start(&interrupt, on_signal, SIGINT);
     serve_begin(op);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
-    kube_watch_free(op->pods);
+    pods_end(op);
     serve_end(op);
     kube_client_free(op->api);
     (void)uv_run(op->loop, UV_RUN_NOWAIT);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
                                             {"version", no_argument, NULL, 'v'},
                                             {0}};
     auto_arena struct arena *a = arena_new();
-    struct operator op = {.loop = uv_default_loop(), .arena = a};
+    struct controller op = {.loop = uv_default_loop(), .arena = a};
     const char *context = NULL;
     int c;
 

@@ -23,8 +23,10 @@
 #include "operator/served.h"
 #include "operator/wants.h"
 
-struct operator;
+struct controller;
 struct tended;
+
+enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
 /* The pod of a replica. A launcher that is a batch Job may have had several: the last one counts. */
 struct hand {
@@ -42,7 +44,7 @@ struct hand {
 };
 
 struct tended {
-    struct operator* op;
+    struct controller *op;
     struct engine engine; /* see place.c */
     struct journal journal;
     const struct served_kind *kind;
@@ -57,8 +59,9 @@ struct tended {
     bool *made;         /* by want that is no pod: it was created */
     const struct want *wants;
     size_t n_wants;
-    const struct want **pods_of; /* by replica: its pod, or its Job */
-    bool has_shared;             /* what pods refer to was created */
+    const struct want **pods_of;     /* by replica: its pod, or its Job */
+    const struct want **services_of; /* by replica: its Service, or NULL */
+    bool has_shared;                 /* what pods refer to was created */
     const char *private_key, *public_key;
     unsigned in_flight;    /* creations and deletions that have no answer yet */
     bool decided;          /* something is to be carried out, after it was kept */
@@ -71,15 +74,14 @@ struct tended {
 };
 
 struct kind_watch {
-    struct operator* op;
+    struct controller *op;
     const struct served_kind *kind;
     char *api; /* "/apis/kubeflow.org/v2beta1" */
     struct kube_watch *watch;
     bool synced;
 };
 
-struct operator
-{
+struct controller {
     uv_loop_t *loop;
     struct arena *arena;
     struct kube_access access;
@@ -88,10 +90,12 @@ struct operator
     const char *namespace_; /* the only one that is served; NULL: all */
     struct kind_watch *kinds;
     size_t n_kinds;
-    unsigned asking;         /* discoveries without an answer */
-    struct kube_watch *pods; /* NULL: the jobs are not known yet */
-    bool pods_known;         /* nothing is decided before */
-    struct tended **jobs;    /* sorted by key */
+    unsigned asking;                               /* discoveries without an answer */
+    struct kube_watch *pods[OPERATOR_POD_WATCHES]; /* NULL: the jobs are not known yet */
+    unsigned pods_synced;
+    bool pods_stale;      /* a kind came after they were listed */
+    bool pods_known;      /* nothing is decided before */
+    struct tended **jobs; /* sorted by key */
     size_t n_jobs, cap_jobs;
     struct tended *queue, **queue_end;
     uv_timer_t *look; /* for kinds that are not there yet */
@@ -103,18 +107,19 @@ void tell(const struct tended *t, const char *level, const char *fmt, ...)
 
 /* --- serve.c ---------------------------------------------------------------------------------- */
 
-void serve_begin(struct operator* op);
-void serve_end(struct operator* op);
+void serve_begin(struct controller *op);
+void serve_end(struct controller *op);
 /* The job of that key, or NULL. */
-struct tended *serve_find(struct operator* op, const char *key);
+struct tended *serve_find(struct controller *op, const char *key);
 
 /* --- pods.c ----------------------------------------------------------------------------------- */
 
-void pods_begin(struct operator* op); /* once the jobs are known */
+void pods_begin(struct controller *op); /* lists and watches them */
+void pods_end(struct controller *op);
 
 /* --- tend.c ----------------------------------------------------------------------------------- */
 
-struct tended *tend_new(struct operator* op, const struct served_kind *kind, const char *key);
+struct tended *tend_new(struct controller *op, const struct served_kind *kind, const char *key);
 void tend_object(struct tended *t, const struct node *object); /* as it is now */
 void tend_soon(struct tended *t);                              /* a turn at the end of this round */
 void tend_turn(struct tended *t);

@@ -38,7 +38,8 @@ static void observe(struct tended *t, uint32_t replica, struct observation *o)
 {
     const struct hand *h = &t->hands[replica];
 
-    o->at = o->end.at ? o->end.at : clock_run();
+    if (!o->at)
+        o->at = o->end.at ? o->end.at : clock_run();
     o->attempt = h->want.attempt;
     o->replica = replica;
     o->process = replica_of(t, replica)->first_process;
@@ -72,7 +73,8 @@ static void tell_running(struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
     struct observation o = {.kind = h->life.out_of_sight ? OBS_UNKNOWN : OBS_STARTED,
-                            .instance = h->want.instance};
+                            .instance = h->want.instance,
+                            .at = life_time(h->life.started, clock_run())};
 
     if (replica_of(t, replica)->role->kind == ROLE_HOST && !h->life.ready &&
         !h->life.out_of_sight) {
@@ -219,7 +221,7 @@ static void created(void *ctx, const struct kube_answer *answer)
     const struct want *w = asked->want;
     bool there = kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0;
 
-    if (w->replica >= 0)
+    if (w->kind == WANT_POD)
         t->hands[w->replica].creating = false;
     if (t->gone) {
         answered(asked);
@@ -243,10 +245,10 @@ static void create(struct tended *t, const struct want *w)
                             .start = FIRST_START};
     struct asked *asked = xcalloc(1, sizeof(*asked));
 
-    if (w->replica >= 0) {
+    if (w->replica >= 0)
         st.start = t->hands[w->replica].want;
+    if (w->kind == WANT_POD)
         t->hands[w->replica].creating = true;
-    }
     *asked = (struct asked){t, w};
     t->in_flight++;
     t->made[w - t->wants] = true; /* asked for; not twice */
@@ -257,6 +259,16 @@ static void create(struct tended *t, const struct want *w)
                                     .done = created,
                                     .ctx = asked,
                                 });
+}
+
+/* A restarted replica keeps its Service. */
+static void create_replica(struct tended *t, uint32_t replica)
+{
+    const struct want *service = t->services_of[replica];
+
+    if (service && !t->made[service - t->wants])
+        create(t, service);
+    create(t, t->pods_of[replica]);
 }
 
 static void deleted(void *ctx, const struct kube_answer *answer)
@@ -328,7 +340,7 @@ void place_carry_out(struct tended *t)
         if (is_stale(t, i))
             delete_pod(t, i);
         else if (by_job(t, i) ? !t->made[w - t->wants] : !h->exists && !h->creating)
-            create(t, w);
+            create_replica(t, i);
     }
 }
 
@@ -449,9 +461,15 @@ void place_begin(struct tended *t)
     t->n_wants = wants_list(t->arena, &t->served, &t->wants);
     t->made = xcalloc(t->n_wants + 1, sizeof(*t->made));
     t->pods_of = ARENA_ARRAY(t->arena, const struct want *, plan->n_replicas + 1);
-    for (size_t i = 0; i < t->n_wants; i++)
-        if (t->wants[i].kind == WANT_POD || t->wants[i].kind == WANT_JOB)
-            t->pods_of[t->wants[i].replica] = &t->wants[i];
+    t->services_of = ARENA_ARRAY(t->arena, const struct want *, plan->n_replicas + 1);
+    for (size_t i = 0; i < t->n_wants; i++) {
+        const struct want *w = &t->wants[i];
+
+        if (w->kind == WANT_POD || w->kind == WANT_JOB)
+            t->pods_of[w->replica] = w;
+        else if (w->replica >= 0)
+            t->services_of[w->replica] = w;
+    }
 }
 
 void place_release(struct tended *t)

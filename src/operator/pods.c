@@ -10,46 +10,81 @@
 #include "base/num.h"
 #include "operator/operator.h"
 
-#define LABEL "training.kubeflow.org/"
+#define KUBEFLOW "training.kubeflow.org/"
+#define T9K "tensorstack.dev/"
 
 static const char *label(const struct node *pod, const char *name)
 {
     return node_text(node_get(node_find(pod, "metadata", "labels", NULL), name), "");
 }
 
-/* The replica of the job that a pod's labels name; -1: none. */
-static int32_t replica_of(const struct tended *t, const struct node *pod)
+/* --- whose pod it is -------------------------------------------------------------------------- */
+
+static int32_t kubeflow_replica(const struct plan *plan, const struct node *pod)
 {
-    const struct plan *plan = t->served.plan;
-    const char *role = label(pod, LABEL "replica-type"), *number;
+    const char *role = label(pod, KUBEFLOW "replica-type"), *number;
+    const struct replica *rp = NULL;
     const struct role *r;
     uint32_t index = 0;
 
-    if (!*role)
-        role = label(pod, LABEL "job-role");
-    r = spec_role(plan->spec, role);
-    number = label(pod, LABEL "replica-index");
+    r = spec_role(plan->spec, *role ? role : label(pod, KUBEFLOW "job-role"));
+    number = label(pod, KUBEFLOW "replica-index");
     if (!r || (*number && num_u32(number, &index) < 0) || index > INT32_MAX)
         return -1;
     if (r->kind == ROLE_LAUNCHER)
-        index = 0;
-    const struct replica *rp = plan_replica(plan, r, (int32_t)index);
+        index = 0; /* with runLauncherAsWorker it is numbered among the workers */
+    rp = plan_replica(plan, r, (int32_t)index);
     return rp ? (int32_t)rp->id : -1;
 }
 
-static void changed(void *ctx, enum watch_change change, const struct node *pod)
+static int32_t t9k_replica(const struct plan *plan, const struct node *pod)
+{
+    const char *host = label(pod, "mpijob-replica");
+
+    for (uint32_t i = 0; i < plan->n_replicas; i++)
+        if (strcmp(plan->replicas[i].host, host) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+/* Labels by which pods are found. */
+static const struct labels {
+    const char *selector;
+    const char *operator_label; /* which of the kinds; NULL: only one has such labels */
+    const char *operator_name;
+    const char *job;
+    int32_t (*replica)(const struct plan *plan, const struct node *pod); /* -1: none */
+} families[OPERATOR_POD_WATCHES] = {
+    {KUBEFLOW "job-name", KUBEFLOW "operator-name", NULL, KUBEFLOW "job-name", kubeflow_replica},
+    {"mpijob," T9K "component=mpijob", NULL, KIND_T9K, "mpijob", t9k_replica},
+};
+
+static void changed(struct controller *op, const struct labels *by, enum watch_change change,
+                    const struct node *pod)
 {
     auto_arena struct arena *a = arena_new();
-    struct operator* op = ctx;
-    struct tended *t = serve_find(
-        op,
-        arena_printf(a, "%s/%s/%s", node_text(node_find(pod, "metadata", "namespace", NULL), ""),
-                     label(pod, LABEL "operator-name"), label(pod, LABEL "job-name")));
-    int32_t replica = t && t->turn ? replica_of(t, pod) : -1;
+    const char *kind = by->operator_label ? label(pod, by->operator_label) : by->operator_name;
+    struct tended *t =
+        serve_find(op, arena_printf(a, "%s/%s/%s",
+                                    node_text(node_find(pod, "metadata", "namespace", NULL), ""),
+                                    kind, label(pod, by->job)));
+    int32_t replica = t && t->turn ? by->replica(t->served.plan, pod) : -1;
 
     if (replica >= 0)
         place_pod(t, (uint32_t)replica, change, pod);
 }
+
+static void changed_kubeflow(void *ctx, enum watch_change change, const struct node *pod)
+{
+    changed(ctx, &families[0], change, pod);
+}
+
+static void changed_t9k(void *ctx, enum watch_change change, const struct node *pod)
+{
+    changed(ctx, &families[1], change, pod);
+}
+
+/* --- watching --------------------------------------------------------------------------------- */
 
 static void trouble(void *ctx, const struct kube_answer *answer)
 {
@@ -57,27 +92,37 @@ static void trouble(void *ctx, const struct kube_answer *answer)
     tell(NULL, "warning", "%s", answer->message);
 }
 
-/* Whoever was not shown is gone. */
 static void synced(void *ctx)
 {
-    struct operator* op = ctx;
+    struct controller *op = ctx;
 
+    if (op->pods_known || ++op->pods_synced < OPERATOR_POD_WATCHES)
+        return;
     op->pods_known = true;
     for (size_t i = 0; i < op->n_jobs; i++)
         tend_soon(op->jobs[i]);
 }
 
-void pods_begin(struct operator* op)
+void pods_begin(struct controller *op)
 {
+    static void (*const handlers[])(void *, enum watch_change,
+                                    const struct node *) = {changed_kubeflow, changed_t9k};
     auto_arena struct arena *a = arena_new();
     const char *only = op->namespace_;
 
-    if (op->pods)
-        return;
-    op->pods = kube_watch_new(
-        op->api, op->loop,
-        arena_printf(a, "/api/v1%s%s/pods", only ? "/namespaces/" : "", only ? only : ""),
-        "labelSelector=" LABEL "job-name",
-        &(struct watch_client){
-            .changed = changed, .synced = synced, .trouble = trouble, .ctx = op});
+    op->pods_synced = 0;
+    op->pods_known = false;
+    for (size_t i = 0; i < OPERATOR_POD_WATCHES; i++)
+        op->pods[i] = kube_watch_new(
+            op->api, op->loop,
+            arena_printf(a, "/api/v1%s%s/pods", only ? "/namespaces/" : "", only ? only : ""),
+            arena_printf(a, "labelSelector=%s", kube_query(a, families[i].selector)),
+            &(struct watch_client){
+                .changed = handlers[i], .synced = synced, .trouble = trouble, .ctx = op});
+}
+
+void pods_end(struct controller *op)
+{
+    for (size_t i = 0; i < OPERATOR_POD_WATCHES; i++)
+        kube_watch_free(TAKE_PTR(op->pods[i]));
 }

@@ -14,7 +14,7 @@ enum { LOOK_AGAIN_S = 30, ASK_S = 10 };
 /* --- jobs by their key ------------------------------------------------------------------------ */
 
 /* Where it is, or would be. */
-static size_t place_in_list(const struct operator* op, const char *key)
+static size_t place_in_list(const struct controller *op, const char *key)
 {
     size_t from = 0, to = op->n_jobs;
 
@@ -29,14 +29,14 @@ static size_t place_in_list(const struct operator* op, const char *key)
     return from;
 }
 
-struct tended *serve_find(struct operator* op, const char *key)
+struct tended *serve_find(struct controller *op, const char *key)
 {
     size_t i = place_in_list(op, key);
 
     return i < op->n_jobs && strcmp(op->jobs[i]->key, key) == 0 ? op->jobs[i] : NULL;
 }
 
-static void insert(struct operator* op, struct tended *t)
+static void insert(struct controller *op, struct tended *t)
 {
     size_t i = place_in_list(op, t->key);
 
@@ -45,7 +45,7 @@ static void insert(struct operator* op, struct tended *t)
     op->jobs[i] = t;
 }
 
-static void drop(struct operator* op, struct tended *t)
+static void drop(struct controller *op, struct tended *t)
 {
     size_t i = place_in_list(op, t->key);
 
@@ -59,7 +59,7 @@ static void changed(void *ctx, enum watch_change change, const struct node *obje
 {
     auto_arena struct arena *a = arena_new();
     struct kind_watch *k = ctx;
-    struct operator* op = k->op;
+    struct controller *op = k->op;
     const struct node *meta = node_get(object, "metadata");
     const char *key = arena_printf(a, "%s/%s/%s", node_text(node_get(meta, "namespace"), ""),
                                    k->kind->operator_name, node_text(node_get(meta, "name"), ""));
@@ -83,6 +83,20 @@ static void changed(void *ctx, enum watch_change change, const struct node *obje
     tend_object(t, object);
 }
 
+/* Pods are listed when all jobs are known, and again when a kind came later: whose pod it is, is
+ * asked when it is shown. */
+static void look_at_pods(struct controller *op)
+{
+    for (size_t i = 0; i < op->n_kinds; i++)
+        if (op->kinds[i].watch && !op->kinds[i].synced)
+            return;
+    if (op->asking > 0 || !op->pods_stale)
+        return;
+    op->pods_stale = false;
+    pods_end(op);
+    pods_begin(op);
+}
+
 static void listing(void *ctx)
 {
     const struct kind_watch *k = ctx;
@@ -95,16 +109,15 @@ static void listing(void *ctx)
 static void synced(void *ctx)
 {
     struct kind_watch *k = ctx;
-    struct operator* op = k->op;
+    struct controller *op = k->op;
 
     for (size_t i = op->n_jobs; i-- > 0;)
         if (op->jobs[i]->kind == k->kind && !op->jobs[i]->seen)
             drop(op, op->jobs[i]);
+    if (!k->synced)
+        op->pods_stale = true;
     k->synced = true;
-    for (size_t i = 0; i < op->n_kinds; i++)
-        if (op->kinds[i].watch && !op->kinds[i].synced)
-            return;
-    pods_begin(op);
+    look_at_pods(op);
 }
 
 static void trouble(void *ctx, const struct kube_answer *answer)
@@ -137,10 +150,11 @@ struct question {
     char *version; /* that is asked for */
 };
 
-static void all_asked(struct operator* op)
+static void all_asked(struct controller *op)
 {
     if (--op->asking > 0)
         return;
+    look_at_pods(op);
     for (size_t i = 0; i < op->n_kinds; i++)
         if (op->kinds[i].watch)
             return;
@@ -188,7 +202,7 @@ static void has_group(void *ctx, const struct kube_answer *answer)
 
 static void look_for_kinds(uv_timer_t *timer)
 {
-    struct operator* op = timer->data;
+    struct controller *op = timer->data;
 
     if (op->asking > 0)
         return;
@@ -208,7 +222,7 @@ static void look_for_kinds(uv_timer_t *timer)
     }
 }
 
-void serve_begin(struct operator* op)
+void serve_begin(struct controller *op)
 {
     op->n_kinds = n_served_kinds;
     op->kinds = xcalloc(op->n_kinds, sizeof(*op->kinds));
@@ -225,7 +239,7 @@ static void free_handle(uv_handle_t *handle)
     free(handle);
 }
 
-void serve_end(struct operator* op)
+void serve_end(struct controller *op)
 {
     uv_close((uv_handle_t *)op->look, free_handle);
     for (size_t i = 0; i < op->n_kinds; i++)

@@ -130,10 +130,11 @@ static const struct facts *facts_of(struct arena *a, const struct served *s,
     return facts;
 }
 
-static void plan_job(struct arena *a, struct served *s, const struct job_spec *spec)
+static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
 
+    spec->gang = false; /* a pod runs its command as soon as it can */
     if (!is_served(spec))
         s->invalid = arena_printf(a, "%s/%s %s is not served yet", s->kind->group, s->written_in,
                                   s->kind->kind);

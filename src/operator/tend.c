@@ -118,6 +118,7 @@ static void begin_job(struct tended *t, const struct node *object)
 {
     static const struct turn_host host = {0};
     const char *state = annotation(object, KEEP_STATE);
+    ns_t made = kube_time(node_text(node_find(object, "metadata", "creationTimestamp", NULL), ""));
     struct err e;
 
     place_begin(t);
@@ -214,7 +215,7 @@ void tend_object(struct tended *t, const struct node *object)
 
 /* --- coming and going ------------------------------------------------------------------------- */
 
-struct tended *tend_new(struct operator* op, const struct served_kind *kind, const char *key)
+struct tended *tend_new(struct controller *op, const struct served_kind *kind, const char *key)
 {
     struct tended *t = xcalloc(1, sizeof(*t));
 

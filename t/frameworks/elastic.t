@@ -11,7 +11,7 @@ stage elastic train_ddp.py
 sed 's/value: "0.1"/value: "0.4"/' pytorchjob-elastic.yaml >job.yaml # time to kill somebody
 export WEIGHTS="$WORK/elastic/weights"
 set -- --inherit-env WEIGHTS --image "*=$CACHE/torch" job.yaml
-"$MUSTER" explain "$@" >explain.txt 2>"$err"
+"$MUSTER" explain --env "$@" >explain.txt 2>"$err"
 "$MUSTER" explain -o json "$@" >explain.json 2>"$err"
 like "$(cat explain.txt)" 'TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1  \(muster: ' "explain tells what is set for it, and why"
 like "$(cat explain.txt)" 'PET_NNODES=2:3' "and how many workers there may be"
