@@ -133,8 +133,9 @@ static void begin_job(struct tended *t, const struct node *object)
     if (state) {
         turn_catch_up(t->turn);
     } else {
-        turn_event(t->turn, &(struct event){
-                                .type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
+        turn_event(t->turn, &(struct event){.type = EVENT_CREATED,
+                                            .at = life_time(made, clock_run()),
+                                            .random = arc4random()});
     }
 }
 

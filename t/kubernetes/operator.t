@@ -1,0 +1,144 @@
+#!/bin/sh
+# operator.t - muster-operator on a real cluster: the kinds that people apply, run to their end.
+#
+# It serves this script's namespace only, with the rights of deploy/base/rbac.yaml there.
+#
+# about: src/operator deploy/base
+. "${0%/*}/lib.sh"
+need_cluster
+
+sed -n '/^kind: ClusterRole$/,/^---/p' "$TOP/deploy/base/rbac.yaml" |
+    sed 's/^kind: .*/kind: Role/; s/muster-operator/tester/; /^---/d; 1i apiVersion: rbac.authorization.k8s.io/v1' >role.yaml
+for crd in mpijobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org mpijobs.batch.tensorstack.dev; do
+    kubectl get crd "$crd" >/dev/null 2>&1 || missing_crds=yes
+done
+[ -z "${missing_crds:-}" ] || kubectl apply -f "$TOP/deploy/base/crds.yaml" >/dev/null
+OPERATOR=${MUSTER%/*}/muster-operator
+RIGHTS=$(tester role.yaml)
+
+begin() # the operator
+{
+    KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" 2>>operator.log &
+    operator=$!
+}
+
+is_in() # KIND NAME CONDITION: does it hold?
+{
+    kube get "$1" "$2" -o "jsonpath={.status.conditions[?(@.type==\"$3\")].status}" | grep -q True
+}
+
+message() # KIND NAME CONDITION
+{
+    kube get "$1" "$2" -o "jsonpath={.status.conditions[?(@.type==\"$3\")].message}"
+}
+
+# The log is what the kubelet has; kubectl asks it once more if it was just too early.
+says() # POD|job/NAME ERE
+{
+    kube logs "$1" 2>/dev/null | grep -qE "$2"
+}
+
+MPI=mpijobs.kubeflow.org T9K=mpijobs.batch.tensorstack.dev
+begin
+
+# --- MPIJob v2beta1: ssh between pods, as users know it ---
+mpijob() # NAME COMMAND
+{
+    cat <<EOF
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: $1}
+spec:
+  slotsPerWorker: 2
+  runPolicy: {cleanPodPolicy: Running, backoffLimit: 0}
+  sshAuthMountPath: /home/mpiuser/.ssh
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          containers:
+          - {name: l, image: "local.test/sshd:1", securityContext: {runAsUser: 1000}, command: $2}
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - {name: w, image: "local.test/sshd:1", securityContext: {runAsUser: 1000}, command: [/usr/sbin/sshd, -De, -f, /home/mpiuser/.sshd_config]}
+EOF
+}
+mpijob pi '[mpirun, -np, "4", sh, -c, "echo rank $OMPI_COMM_WORLD_RANK on $(hostname)"]' | kube apply -f - >/dev/null
+ok "an MPIJob runs to its end" wait_until 120 is_in $MPI pi Succeeded
+ok "its ranks ran on its workers" wait_until 10 says job/pi-launcher 'rank 3 on pi-worker-1'
+is "$(message $MPI pi Succeeded)" "MPIJob $NS/pi successfully completed." "its status says so in upstream's words"
+ok "cleanPodPolicy Running: the workers are removed" wait_until 60 sh -c "! kubectl -n $NS get pod pi-worker-0"
+ok "the launcher is kept" kube get job pi-launcher
+
+mpijob bad '[mpirun, -np, "4", sh, -c, "exit $((OMPI_COMM_WORLD_RANK * 3))"]' | kube apply -f - >/dev/null
+ok "one that fails is failed" wait_until 120 is_in $MPI bad Failed
+
+# --- PyTorchJob and TFJob: a pod and a service for every replica ---
+cat <<'EOF' | kube apply -f - >/dev/null
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master: &role
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: local.test/busybox:1
+            command: [sh, -c, 'echo "rank $RANK of $WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"; sleep 1']
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          initContainers: []
+          containers:
+          - name: pytorch
+            image: local.test/busybox:1
+            command: [sh, -c, 'echo "rank $RANK of $WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"']
+EOF
+ok "a PyTorchJob runs to its end" wait_until 180 is_in pytorchjob train Succeeded
+ok "with upstream's variables" wait_until 10 says train-worker-1 '^rank 2 of 3, train-master-0:23456$'
+
+cat <<'EOF' | kube apply -f - >/dev/null
+apiVersion: kubeflow.org/v1
+kind: TFJob
+metadata: {name: dist}
+spec:
+  runPolicy: {cleanPodPolicy: All}
+  tfReplicaSpecs:
+    PS: {replicas: 1, template: {spec: {containers: [{name: tensorflow, image: "local.test/busybox:1", command: [sleep, "1000"]}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: tensorflow, image: "local.test/busybox:1", command: [sh, -c, 'echo "$TF_CONFIG"; exit 7']}]}}}
+EOF
+ok "a TFJob whose workers fail has failed" wait_until 120 is_in tfjob dist Failed
+ok "cleanPodPolicy All: nothing of it is left" wait_until 90 sh -c "! kubectl -n $NS get pod dist-ps-0"
+
+# --- an operator that is killed: the next one goes on ---
+mpijob long '[mpirun, -np, "4", sleep, "20"]' | kube apply -f - >/dev/null
+ok "a longer one runs" wait_until 120 is_in $MPI long Running
+kill -9 "$operator"
+wait "$operator" 2>/dev/null
+uids=$(kube get pods -o 'jsonpath={.items[*].metadata.uid}')
+started=$(kube get $MPI long -o 'jsonpath={.status.startTime}')
+begin
+ok "the next operator sees its end" wait_until 120 is_in $MPI long Succeeded
+is "$(kube get $MPI long -o 'jsonpath={.status.startTime}')" "$started" "and knows when it began"
+now=$(kube get pods -o 'jsonpath={.items[*].metadata.uid}')
+more=$(for uid in $now; do case " $uids " in *" $uid "*) ;; *) echo "$uid" ;; esac; done)
+is "$more" "" "no pod was made a second time"
+
+# --- what is not a job ---
+mpijob wrong '[true]' | sed 's/slotsPerWorker: 2/slotsPerWorker: 2\n  noSuchField: 1/; s/replicas: 2/replicas: 0/' | kube apply -f - >/dev/null 2>&1
+ok "an invalid one is told as an event" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'ValidationError.*mpijob/wrong'"
+
+kill "$operator"
+wait "$operator"
+is $? 0 "it ends when it is told to"
+is "$(refused)" "" "nothing that it asked for was refused"
+done_testing
