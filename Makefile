@@ -199,7 +199,9 @@ examples/random_walk: examples/random_walk.c
 $(B)/libmuster.a: $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
-	$(call link,-pie $(PKG_LIBS) $(if $(findstring /operator/,$@),$(CURL_LIBS) $(CRYPTO_LIBS)))
+	$(call link,-pie $(PKG_LIBS) $(UNIT_LIBS))
+$(B)/unit/engine/kubernetes/test/client: UNIT_LIBS = $(CURL_LIBS)
+$(filter $(B)/unit/operator/%,$(UNITS)): UNIT_LIBS = $(CURL_LIBS) $(CRYPTO_LIBS)
 
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
