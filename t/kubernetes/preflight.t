@@ -34,6 +34,34 @@ is "$rc $(sort "$out" | tr '\n' ' ')" "0 [worker-0/0] worker-0 [worker-1/1] work
 on_cluster --preflight=only job.yaml
 is "$rc $(cat "$out")" "0 " "only: nothing starts"
 
+# Connections to the pods that are killed while one of their processes tries the network: what it found is lost with them.
+cat >lose.py <<'PYTHON'
+import os, signal, sys, time
+
+def mine(pid):
+    try:
+        return sys.argv[1] in open(f'/proc/{pid}/root/etc/hosts').read() and open(f'/proc/{pid}/cmdline').read()
+    except OSError:
+        return ''
+
+for _ in range(3):
+    tries = []
+    while not tries:
+        seen = {int(pid): mine(pid) for pid in os.listdir('/proc') if pid.isdigit()}
+        tries = [pid for pid, line in seen.items() if line and line.startswith('muster-shim\0try\0')]
+    lost = [pid for pid, line in seen.items() if line and '/muster-shim\0connect\0' in line]
+    for pid in lost:
+        os.kill(pid, signal.SIGKILL)
+    print('lost', len(lost), flush=True)
+    time.sleep(0.3)
+PYTHON
+timeout 60 python3 lose.py ".$NS.svc" >lost 2>&1 &
+loser=$!
+on_cluster --preflight --start-timeout 60s job.yaml
+kill $loser 2>/dev/null
+like "$rc $(cat lost)" '^0 lost [1-9]' "connections are lost in the middle" || diag "$(cat "$err")"
+like "$(cat "$err")" '^muster: preflight: 3 replicas, 6 of 6 connections work$' "and every pair was tried"
+
 # --- a pod that is cut off -----------------------------------------------------------------------
 
 # An init container of worker-1 keeps the gate closed until routes of worker-0 lead nowhere: its address is

@@ -194,7 +194,9 @@ static void kubernetes_try(struct engine *en, const struct net_try *t)
     struct pod *p = &kb->pods[t->replica];
     const char *ip = kb->pods[t->to].ip;
 
-    frame_try(pod_out(p), 0, t->to == t->replica ? "" : ip ? ip : "0.0.0.0", t);
+    strbuf_truncate(&p->trying, 0);
+    frame_try(&p->trying, 0, t->to == t->replica ? "" : ip ? ip : "0.0.0.0", t);
+    strbuf_add(pod_out(p), p->trying.buf, p->trying.len);
     pod_flush(p);
 }
 
@@ -205,6 +207,7 @@ static void kubernetes_try_end(struct engine *en)
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
         struct pod *p = &kb->pods[i];
 
+        strbuf_truncate(&p->trying, 0);
         if (!p->ready)
             continue;
         frame_try_end(pod_out(p));
@@ -262,6 +265,7 @@ static void kubernetes_free(struct engine *en)
         strbuf_release(&p->in);
         strbuf_release(&p->out);
         strbuf_release(&p->marks);
+        strbuf_release(&p->trying);
         free(p->name);
         free(p->ip);
         free(p->waits_for);
@@ -337,6 +341,7 @@ static struct kubernetes *new_engine(const struct engine_open *how)
                                    .in = STRBUF_INIT,
                                    .out = STRBUF_INIT,
                                    .marks = STRBUF_INIT,
+                                   .trying = STRBUF_INIT,
                                    .timer = timer_new(how->loop, &kb->pods[i])};
     kb->run =
         (struct kube_run){.plan = plan, .name = kube_run_name(kb->arena, plan->facts->site.run_id)};

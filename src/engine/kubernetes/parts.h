@@ -62,6 +62,7 @@ struct pod {
     struct kube_stream *stream; /* or NULL */
     uv_timer_t *timer;          /* until the next try to connect */
     struct strbuf in, out;      /* frames; out: until the shim is ready */
+    struct strbuf trying;       /* what it has to try in the network, until that is answered */
     bool is_set_up;             /* the shim was: from now on muster attaches */
     bool ready;                 /* it answers on this connection, and has the code */
     unsigned refused;           /* times in a row that a connection could not be made */

@@ -259,6 +259,8 @@ static void take_ready(struct pod *p, struct wire_reader *r)
     put_follow(&first, p);
     if (!p->is_set_up)
         put_files(&first, p->kb);
+    else /* its answer is lost with the connection before: what comes twice does no harm */
+        strbuf_add(&first, p->trying.buf, p->trying.len);
     p->is_set_up = true;
     p->refused = 0;
     p->lost_at = 0;
@@ -317,6 +319,7 @@ static bool take_tried(struct pod *p, struct wire_reader *r)
 
     if (!frame_tried(r, &t))
         return false;
+    strbuf_truncate(&p->trying, 0);
     const char *ip = kb->pods[t.id % kb->plan->n_replicas].ip;
     t.address = ip ? ip : "?";
     if (kb->client->tried)
