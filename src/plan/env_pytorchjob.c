@@ -66,9 +66,10 @@ static const char *joined(struct arena *a, const char *const *texts)
     return arena_strndup(a, sb.buf, sb.len);
 }
 
-/* first: where the rendezvous is, unless the file says another host. */
+/* first: where the rendezvous is, unless the file says another host. nproc: PET_NPROC_PER_NODE, if
+ * it stands among these; or NULL. */
 static void put_elastic(struct env_set *set, const struct plan *plan, const struct replica *first,
-                        const struct plan_port *port)
+                        const struct plan_port *port, const char *nproc)
 {
     const struct elastic_spec *e = plan->spec->elastic;
     int32_t nodes = (int32_t)plan->n_replicas;
@@ -85,6 +86,8 @@ static void put_elastic(struct env_set *set, const struct plan *plan, const stru
              e->max_replicas >= 0 ? e->max_replicas : nodes);
     if (e->max_restarts >= 0)
         put_number(set, "PET_MAX_RESTARTS", e->max_restarts);
+    if (nproc)
+        put(set, "PET_NPROC_PER_NODE", nproc);
     if (e->id)
         put(set, "PET_RDZV_ID", e->id);
     if (e->conf)
@@ -97,20 +100,24 @@ void env_pytorchjob(struct env_set *set, const struct plan *plan, const struct p
 {
     const struct replica *rp = &plan->replicas[process->replica];
     const struct role *master = spec_role(plan->spec, "master");
-    bool old = !plan->spec->nproc;
+    bool old = !plan->spec->nproc, by_policy;
+    const char *nproc;
 
     put(set, "PYTHONUNBUFFERED", old ? "0" : "1");
     if (master && master->replicas)
         put_master(set, plan, rp, plan_replica(plan, master, 0));
     if (old)
         return;
-    put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
+    nproc = nproc_of(set->arena, plan, rp->role);
+    by_policy = plan->spec->elastic && plan->spec->elastic->n_proc > 0;
+    if (!by_policy)
+        put(set, "PET_NPROC_PER_NODE", nproc);
     if (plan->spec->elastic) {
         const struct role *worker = spec_role(plan->spec, "worker");
         const struct replica *first =
             worker && worker->replicas ? plan_replica(plan, worker, 0) : &plan->replicas[0];
 
-        put_elastic(set, plan, first, plan_port(first, "RDZV_PORT"));
+        put_elastic(set, plan, first, plan_port(first, "RDZV_PORT"), by_policy ? nproc : NULL);
     } else {
         put_number(set, "PET_NNODES", plan->n_replicas);
     }
@@ -128,7 +135,7 @@ void env_torchrun(struct env_set *set, const struct plan *plan, const struct pro
     else
         put(set, "PET_NPROC_PER_NODE", nproc_of(set->arena, plan, rp->role));
     if (e) {
-        put_elastic(set, plan, master, port);
+        put_elastic(set, plan, master, port, NULL);
         return;
     }
     put_number(set, "PET_NNODES", plan->n_replicas);

@@ -95,10 +95,12 @@ static void write_cluster(struct json *j, struct arena *a, const struct plan *pl
 static void write_sparse_cluster(struct json *j, struct arena *a, const struct plan *plan,
                                  const struct replica *rp, const char *type)
 {
+    bool worker = strcmp(type, "worker") == 0;
+
     json_object(j);
     json_key(j, "worker");
     json_object(j);
-    if (strcmp(type, "worker") == 0)
+    if (worker)
         json_kv_str(j, arena_printf(a, "%d", rp->index), address_of(a, plan, rp));
     json_end(j);
     json_key(j, "ps");
@@ -107,7 +109,9 @@ static void write_sparse_cluster(struct json *j, struct arena *a, const struct p
         json_str(j, address_of(a, plan, rp));
         json_end(j);
     } else {
-        write_addresses(j, a, plan, spec_role(plan->spec, "ps"));
+        /* Kubeflow's operator tells a chief of nobody. */
+        write_addresses(j, a, plan,
+                        worker || !plan->facts->site.operated ? spec_role(plan->spec, "ps") : NULL);
     }
     json_end(j);
 }

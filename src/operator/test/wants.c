@@ -56,7 +56,8 @@ static void test_goldens(struct arena *a)
         {"mpi-openmpi", &plain, false},       {"mpi-intel", &plugins, false},
         {"mpi-mpich", &volcano, true},        {"pytorch-master", &plain, false},
         {"pytorch-elastic", &plugins, false}, {"tf-chief", &volcano, false},
-        {"tf-single", &plain, false},         {"tensorstack-seed", &plain, false},
+        {"tf-single", &plain, false},         {"pytorch-nproc", &plain, false},
+        {"tf-dynamic", &plugins, false},      {"tensorstack-seed", &plain, false},
         {"tensorstack-new", &plain, false},
     };
 
