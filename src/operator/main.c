@@ -116,18 +116,22 @@ static void usage(FILE *to)
           "\n"
           "  --namespace NS           only objects of this namespace\n"
           "  --context NAME           of the kubeconfig; in a pod its service account is used\n"
-          "  --cluster-domain DOMAIN  names of pods end with it: cluster.local\n",
+          "  --cluster-domain DOMAIN  names of pods end with it: cluster.local\n"
+          "  --pytorch-init-container-image IMAGE\n"
+          "                           in which workers of a PyTorchJob wait for their master\n",
           to);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"namespace", required_argument, NULL, 'n'},
-                                            {"context", required_argument, NULL, 'c'},
-                                            {"cluster-domain", required_argument, NULL, 'd'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {0}};
+    static const struct option options[] = {
+        {"namespace", required_argument, NULL, 'n'},
+        {"context", required_argument, NULL, 'c'},
+        {"cluster-domain", required_argument, NULL, 'd'},
+        {"pytorch-init-container-image", required_argument, NULL, 'i'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {0}};
     auto_arena struct arena *a = arena_new();
     struct controller op = {.loop = uv_default_loop(), .arena = a};
     const char *context = NULL;
@@ -148,6 +152,9 @@ int main(int argc, char **argv)
             break;
         case 'd':
             op.options.cluster_domain = optarg;
+            break;
+        case 'i':
+            op.options.init_image = optarg;
             break;
         case 'h':
             usage(stdout);

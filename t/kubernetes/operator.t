@@ -4,6 +4,7 @@
 # It serves this script's namespace only, with the rights of deploy/base/rbac.yaml there.
 #
 # about: src/operator deploy/base
+# shellcheck disable=SC2016 # shells in pods expand
 . "${0%/*}/lib.sh"
 need_cluster
 
@@ -18,7 +19,8 @@ RIGHTS=$(tester role.yaml)
 
 begin() # the operator
 {
-    KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" 2>>operator.log &
+    KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" --pytorch-init-container-image local.test/busybox:1 \
+        2>>operator.log &
     operator=$!
 }
 
@@ -38,7 +40,7 @@ says() # POD|job/NAME ERE
     kube logs "$1" 2>/dev/null | grep -qE "$2"
 }
 
-MPI=mpijobs.kubeflow.org T9K=mpijobs.batch.tensorstack.dev
+MPI=mpijobs.kubeflow.org
 begin
 
 # --- MPIJob v2beta1: ssh between pods, as users know it ---
@@ -85,19 +87,18 @@ kind: PyTorchJob
 metadata: {name: train}
 spec:
   pytorchReplicaSpecs:
-    Master: &role
+    Master:
       replicas: 1
       template:
         spec:
           containers:
           - name: pytorch
             image: local.test/busybox:1
-            command: [sh, -c, 'echo "rank $RANK of $WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"; sleep 1']
+            command: [sh, -c, 'echo "rank $RANK of $WORLD_SIZE, $MASTER_ADDR:$MASTER_PORT"; sleep 20']
     Worker:
       replicas: 2
       template:
         spec:
-          initContainers: []
           containers:
           - name: pytorch
             image: local.test/busybox:1
