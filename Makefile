@@ -336,7 +336,7 @@ fuzz: $(FUZZERS)
 # --- style ---------------------------------------------------------------------------------------
 
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
-TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(ERRORS_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ))))
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(ERRORS_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D); echo '  TIDY src/$*.c'
 	@clang-tidy --quiet src/$*.c -- $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS) 2>/dev/null
