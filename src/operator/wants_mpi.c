@@ -328,7 +328,7 @@ static const struct node *config_map(struct arena *a, const struct served *s,
 static const struct node *object(struct arena *a, const struct served *s, const struct want *w,
                                  const struct want_state *st)
 {
-    const struct replica *rp = w->replica < 0 ? NULL : &s->plan->replicas[w->replica];
+    const struct replica *rp = &s->plan->replicas[w->replica < 0 ? 0 : w->replica];
 
     switch (w->kind) {
     case WANT_SERVICE:
