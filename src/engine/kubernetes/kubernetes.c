@@ -71,6 +71,19 @@ static void share_hosts(struct kubernetes *kb)
     }
 }
 
+/* Its command waits for the workers, but its pod need not: it comes up beside theirs. Init
+ * containers may expect what waits for the workers, so these wait, too. */
+static void want_launcher(struct kubernetes *kb, uint32_t attempt)
+{
+    int32_t launcher = kb->plan->launcher;
+
+    if (launcher < 0)
+        return;
+    struct pod *p = &kb->pods[kb->plan->processes[launcher].replica];
+    if (pod_replica(p)->role->n_init == 0 && (p->state == POD_NONE || p->attempt != attempt))
+        cluster_want_pod(p, attempt);
+}
+
 static void kubernetes_start(struct engine *en, uint32_t process, struct start start)
 {
     auto_arena struct arena *a = arena_new();
@@ -92,6 +105,7 @@ static void kubernetes_start(struct engine *en, uint32_t process, struct start s
     kb->starts[process] = start;
     kb->running[process] = true;
     cluster_want_pod(p, start.attempt);
+    want_launcher(kb, start.attempt);
     if ((int32_t)process == kb->plan->launcher)
         share_hosts(kb);
     pod_put_hosts(p);
