@@ -13,10 +13,17 @@
 static const char *const decisions[] = {"open", "start"};
 
 /* Keys that are no words of their own: they say where, which the name says better. */
-static const char *const silent[] = {
-    "at",       "event",     "who",     "process",  "replica",   "launch",    "rank",     "size",
-    "log",      "forwarded", "version", "instance", "random",    "what",      "begin_at", "plan",
-    "shm_size", "shm_free",  "outcome", "status",   "memory_of", "oom_nearby"};
+static const char *const silent[] = {"at",        "event",      "who",      "process", "replica",
+                                     "launch",    "rank",       "size",     "log",     "forwarded",
+                                     "version",   "instance",   "random",   "what",    "begin_at",
+                                     "plan",      "shm_size",   "shm_free", "outcome", "status",
+                                     "memory_of", "oom_nearby", "told",     "began",   "program"};
+
+/* Numbers of a replica that waits; most have none. */
+static const char *const amounts[] = {"needs", "free", "ahead"};
+
+/* What a replica waits for, or who is blamed. */
+static const char *const with_what[] = {"waiting", "blamed"};
 
 static bool is_one_of(const char *word, const char *const *words, size_t n)
 {
@@ -32,7 +39,8 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
     const char *key = p->key->text;
 
     if (is_one_of(key, silent, ARRAY_SIZE(silent)) || v->type == NODE_SEQ || v->type == NODE_MAP ||
-        (v->type == NODE_BOOL && !v->i))
+        (v->type == NODE_BOOL && !v->i) ||
+        (is_one_of(key, amounts, ARRAY_SIZE(amounts)) && (v->type != NODE_INT || v->i <= 0)))
         return;
     strbuf_addstr(out, "  ");
     if (strcmp(key, "exit_code") == 0 && v->type == NODE_NULL)
@@ -72,6 +80,8 @@ static void add_line(const struct node *line, bool happened, struct strvec *ret)
     strbuf_addf(&text, "%s  %-12s", clock_hms(at->i, when), event->text);
     if (who && who->type == NODE_STRING)
         strbuf_addf(&text, "  %s", who->text);
+    if (is_one_of(event->text, with_what, ARRAY_SIZE(with_what)))
+        strbuf_addf(&text, "  %s", node_text(node_get(line, "what"), "no longer"));
     for (size_t i = 0; i < line->n; i++)
         add_detail(&text, line, &line->pairs[i]);
     while (text.len && text.buf[text.len - 1] == ' ')

@@ -49,6 +49,7 @@ like "$(cat "$out")" "^talker \($id, muster-v1\): running: 2 of 2 processes" "sh
 like "$(cat "$out")" "^  worker-1 +running" "with its replicas"
 run_muster events "$id"
 like "$(cat "$out")" " started +worker-1" "events"
+like "$(cat "$out")" " waiting +worker-1  (no node|its container|[A-Z])" "with what was waited for"
 run_muster logs "$id" worker-1
 is "$(cat "$out")" "worker 1 waves" "logs of one replica"
 "$MUSTER" logs -f "$id" >"$WORK/follow" 2>&1 </dev/null &
