@@ -26,7 +26,7 @@ def connect():
     while True:
         try:
             return [socket.create_connection(master)]
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, socket.gaierror):  # the name of a pod is known when it has an address
             time.sleep(0.02)
 
 
