@@ -66,6 +66,7 @@ static void share_hosts(struct kubernetes *kb)
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++) {
         if (!kb->pods[i].ready)
             continue;
+        pod_put_clock(pod_out(&kb->pods[i])); /* nearer than what it got while it was started */
         pod_put_hosts(&kb->pods[i]);
         pod_flush(&kb->pods[i]);
     }

@@ -232,6 +232,7 @@ struct strbuf *pod_out(struct pod *p);
 void pod_flush(struct pod *p);
 /* Who has which address, as far as it is known: before commands that need the others. */
 void pod_put_hosts(struct pod *p);
+void pod_put_clock(struct strbuf *out); /* the time of the run; a pod keeps the latest */
 /* The container is gone, and so is the connection: tells how its processes have ended. */
 void pod_container_ended(struct pod *p);
 

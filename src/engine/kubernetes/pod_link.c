@@ -225,7 +225,7 @@ static bool take_output(struct pod *p, struct wire_reader *r)
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
-static void put_clock(struct strbuf *out)
+void pod_put_clock(struct strbuf *out)
 {
     size_t frame = wire_frame_begin(out, WIRE_CLOCK);
 
@@ -255,7 +255,7 @@ static void take_ready(struct pod *p, struct wire_reader *r)
     }
     p->heard = true;
     if (!p->is_set_up)
-        put_clock(&first);
+        pod_put_clock(&first);
     put_follow(&first, p);
     if (!p->is_set_up)
         put_files(&first, p->kb);
