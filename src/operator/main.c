@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "doc/json.h"
+#include "operator/lease.h"
 #include "operator/operator.h"
 
 #ifndef MUSTER_VERSION
@@ -79,10 +81,40 @@ static void close_any(uv_handle_t *handle, void *ctx)
         uv_close(handle, NULL);
 }
 
+/* --- one operator at a time ------------------------------------------------------------------- */
+
+static void on_held(void *ctx)
+{
+    tell(NULL, "info", "this operator has the lease");
+    serve_begin(ctx);
+}
+
+/* Nothing that it has in mind may be written any more: it begins anew. */
+static void on_lost(void *ctx)
+{
+    struct controller *op = ctx;
+
+    tell(NULL, "error", "the lease was lost");
+    op->lost = true;
+    uv_stop(op->loop);
+}
+
+static struct lease *take_lease(struct controller *op)
+{
+    char host[LIMIT_NAME + 1] = "";
+    const char *identity;
+
+    (void)gethostname(host, sizeof(host) - 1);
+    identity = arena_printf(op->arena, "%s_%08x", host, (unsigned)arc4random());
+    return lease_new(op->api, op->loop, op->lock_namespace, "muster-operator", identity,
+                     &(struct lease_client){on_held, on_lost, op});
+}
+
 static int run(struct controller *op, const char *context)
 {
     uv_signal_t term, interrupt;
     uv_prepare_t prepare;
+    struct lease *lease = NULL;
     struct err e;
 
     op->queue_end = &op->queue;
@@ -97,15 +129,19 @@ static int run(struct controller *op, const char *context)
     (void)uv_signal_start(&term, on_signal, SIGTERM);
     (void)uv_signal_init(op->loop, &interrupt);
     (void)uv_signal_start(&interrupt, on_signal, SIGINT);
-    serve_begin(op);
+    if (op->lock_namespace)
+        lease = take_lease(op);
+    else
+        serve_begin(op);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
+    lease_free(lease);
     pods_end(op);
     serve_end(op);
     kube_client_free(op->api);
     (void)uv_run(op->loop, UV_RUN_NOWAIT);
     uv_walk(op->loop, close_any, NULL);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
-    return 0;
+    return op->lost;
 }
 
 static void usage(FILE *to)
@@ -116,6 +152,7 @@ static void usage(FILE *to)
           "\n"
           "  --namespace NS           only objects of this namespace\n"
           "  --context NAME           of the kubeconfig; in a pod its service account is used\n"
+          "  --lock-namespace NS      of a Lease: of several operators one works, others wait\n"
           "  --cluster-domain DOMAIN  names of pods end with it: cluster.local\n"
           "  --pytorch-init-container-image IMAGE\n"
           "                           in which workers of a PyTorchJob wait for their master\n",
@@ -127,6 +164,7 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         {"namespace", required_argument, NULL, 'n'},
         {"context", required_argument, NULL, 'c'},
+        {"lock-namespace", required_argument, NULL, 'l'},
         {"cluster-domain", required_argument, NULL, 'd'},
         {"pytorch-init-container-image", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
@@ -149,6 +187,9 @@ int main(int argc, char **argv)
             break;
         case 'c':
             context = optarg;
+            break;
+        case 'l':
+            op.lock_namespace = optarg;
             break;
         case 'd':
             op.options.cluster_domain = optarg;

@@ -87,7 +87,9 @@ struct controller {
     struct kube_access access;
     struct kube_client *api;
     struct operator_options options;
-    const char *namespace_; /* the only one that is served; NULL: all */
+    const char *namespace_;     /* the only one that is served; NULL: all */
+    const char *lock_namespace; /* of the lease; NULL: there is no other operator */
+    bool lost;                  /* the lease */
     struct kind_watch *kinds;
     size_t n_kinds;
     unsigned asking;                               /* discoveries without an answer */

@@ -241,7 +241,8 @@ static void free_handle(uv_handle_t *handle)
 
 void serve_end(struct controller *op)
 {
-    uv_close((uv_handle_t *)op->look, free_handle);
+    if (op->look)
+        uv_close((uv_handle_t *)op->look, free_handle);
     for (size_t i = 0; i < op->n_kinds; i++)
         kube_watch_free(op->kinds[i].watch);
     while (op->n_jobs > 0) {

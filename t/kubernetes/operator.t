@@ -17,11 +17,15 @@ done
 OPERATOR=${MUSTER%/*}/muster-operator
 RIGHTS=$(tester role.yaml)
 
-begin() # the operator
+begin() # an operator; $! is its pid
 {
-    KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" --pytorch-init-container-image local.test/busybox:1 \
-        2>>operator.log &
-    operator=$!
+    KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" --lock-namespace "$NS" \
+        --pytorch-init-container-image local.test/busybox:1 2>>operator.log &
+}
+
+holds() # NUMBER: so many operators have had the lease
+{
+    [ "$(grep -c 'this operator has the lease' operator.log)" -eq "$1" ]
 }
 
 is_in() # KIND NAME CONDITION: does it hold?
@@ -42,6 +46,10 @@ says() # POD|job/NAME ERE
 
 MPI=mpijobs.kubeflow.org
 begin
+operator=$!
+ok "an operator takes the lease" wait_until 30 holds 1
+begin
+other=$!
 
 # --- MPIJob v2beta1: ssh between pods, as users know it ---
 mpijob() # NAME COMMAND
@@ -120,15 +128,16 @@ EOF
 ok "a TFJob whose workers fail has failed" wait_until 120 is_in tfjob dist Failed
 ok "cleanPodPolicy All: nothing of it is left" wait_until 90 sh -c "! kubectl -n $NS get pod dist-ps-0"
 
-# --- an operator that is killed: the next one goes on ---
-mpijob long '[mpirun, -np, "4", sleep, "20"]' | kube apply -f - >/dev/null
+# --- an operator that is killed: the other one goes on ---
+mpijob long '[mpirun, -np, "4", sleep, "40"]' | kube apply -f - >/dev/null
 ok "a longer one runs" wait_until 120 is_in $MPI long Running
+ok "the other operator waits meanwhile" holds 1
 kill -9 "$operator"
 wait "$operator" 2>/dev/null
 uids=$(kube get pods -o 'jsonpath={.items[*].metadata.uid}')
 started=$(kube get $MPI long -o 'jsonpath={.status.startTime}')
-begin
-ok "the next operator sees its end" wait_until 120 is_in $MPI long Succeeded
+ok "the other one takes the lease" wait_until 60 holds 2
+ok "and sees the end of the job" wait_until 120 is_in $MPI long Succeeded
 is "$(kube get $MPI long -o 'jsonpath={.status.startTime}')" "$started" "and knows when it began"
 now=$(kube get pods -o 'jsonpath={.items[*].metadata.uid}')
 more=$(for uid in $now; do case " $uids " in *" $uid "*) ;; *) echo "$uid" ;; esac; done)
@@ -138,8 +147,8 @@ is "$more" "" "no pod was made a second time"
 mpijob wrong '[true]' | sed 's/slotsPerWorker: 2/slotsPerWorker: 2\n  noSuchField: 1/; s/replicas: 2/replicas: 0/' | kube apply -f - >/dev/null 2>&1
 ok "an invalid one is told as an event" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'ValidationError.*mpijob/wrong'"
 
-kill "$operator"
-wait "$operator"
+kill "$other"
+wait "$other"
 is $? 0 "it ends when it is told to"
 is "$(refused)" "" "nothing that it asked for was refused"
 done_testing
