@@ -121,8 +121,9 @@ static void status_told(void *ctx, const struct kube_answer *answer)
 }
 
 /* Replaces the whole status, unless the object is another one of the same name by now. */
-static const struct node *status_patch(struct arena *a, const struct tended *t, const char *text)
+static const struct node *status_patch(struct arena *a, struct tended *t, const char *text)
 {
+    struct node *status = make_copy(a, json_node(a, text, strlen(text)));
     struct node *patch = make_seq(a), *test = make_map(a), *put = make_map(a);
 
     make_put(a, test, "op", make_text(a, "test"));
@@ -130,7 +131,8 @@ static const struct node *status_patch(struct arena *a, const struct tended *t, 
     make_put(a, test, "value", make_text(a, t->served.uid));
     make_put(a, put, "op", make_text(a, "add"));
     make_put(a, put, "path", make_text(a, "/status"));
-    make_put(a, put, "value", json_node(a, text, strlen(text)));
+    announce(a, t, status);
+    make_put(a, put, "value", status);
     make_add(a, patch, test);
     make_add(a, patch, put);
     return patch;

@@ -6,6 +6,7 @@
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: decisions become objects, pods become observations
  *     keep.c     what must survive the operator, and the status that people see
+ *     announce.c events, and the first failure in words
  *
  * One loop, one client, and for every kind and for pods one watch, however many jobs there are. A
  * job that something was heard of is put into a queue and has one turn at the end of the loop's
@@ -67,6 +68,7 @@ struct tended {
     bool decided;          /* something is to be carried out, after it was kept */
     bool keeping, telling; /* a request of keep.c has no answer yet */
     char *kept, *told;     /* what the cluster has of us: annotation, status; or NULL */
+    unsigned announced;    /* conditions that an event has told */
     bool queued, gone;
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */
@@ -145,5 +147,12 @@ void place_release(struct tended *t);
 void keep_state(struct tended *t);
 void keep_status(struct tended *t); /* if it differs from what the cluster has */
 void keep_event(struct tended *t, const char *type, const char *reason, const char *text);
+
+/* --- announce.c ------------------------------------------------------------------------------- */
+
+/* The conditions of a status that hold, as t->announced has them. */
+unsigned announced_by(const struct node *status);
+/* Adds the first failure to the status, and sends events of the conditions that are new. */
+void announce(struct arena *a, struct tended *t, struct node *status);
 
 #endif

@@ -162,6 +162,7 @@ static void first_look(struct tended *t, const struct node *object)
         return;
     if (!version)
         version = written_in(t->arena, object);
+    t->announced = announced_by(node_get(object, "status"));
     object = keep_object(t->arena, object);
     if (served_read(t->arena, t->kind, &t->op->options, object, version, &t->served, &e) < 0) {
         tell(t, "error", "%s", e.text);
