@@ -23,7 +23,7 @@ def same(got, expected, name):
     count += 1
     print("%s %d - %s" % ("ok" if got == expected else "not ok", count, name), flush=True)
     if got != expected:
-        print("# got      %r\n# expected %r" % (got, expected), flush=True)
+        print("# got      %r\n# expected %r" % (got, expected), file=sys.stderr, flush=True)
 
 
 def run(pod, process, script, **how):

@@ -1,8 +1,8 @@
-/* announce.c - what people are told when a job comes into another state: an event for each condition
- * that begins to hold, and the first failure in the words of `muster run`.
+/* announce.c - what people are told when a job comes into another state: an event for each
+ * condition that begins to hold, and the first failure in the words of `muster run`.
  *
- * Other operators say that a job has failed. Who failed first and how is known here, so it is in the
- * message of the condition, where `kubectl describe` and dashboards show it.
+ * Other operators say that a job has failed. Who failed first and how is known here, so it is in
+ * the message of the condition, where `kubectl describe` and dashboards show it.
  */
 #include <string.h>
 

@@ -55,7 +55,7 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
         free(t->version);
         t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
         t->decided = false;
-        place_carry_out(t);
+        carry_out(t);
     } else if (!t->gone && answer->status != 404) {
         if (answer->status != 409) /* else the watch brings the new version, and the next turn */
             tell(t, "warning", "%s", answer->message);
@@ -95,7 +95,7 @@ void keep_state(struct tended *t)
         job_save(t->job, &text);
     if (text.len == 0 || (t->kept && strcmp(t->kept, text.buf) == 0)) {
         t->decided = false;
-        place_carry_out(t);
+        carry_out(t);
         return;
     }
     free(t->kept);

@@ -33,7 +33,8 @@ struct life {
     const char *text;        /* what it waits for, or why it is removed; NULL: nothing is said */
 };
 
-/* `main` is the container that counts; if there is none of that name: the first. Texts are in a, or in the pod. */
+/* `main` is the container that counts; the first, if there is none of that name. Texts are in a, or
+ * in the pod. */
 struct life pod_life(struct arena *a, const struct node *pod, const char *main);
 
 /* When it was, of what is heard of now: by the cluster's clock, which counts whole seconds, if that

@@ -4,7 +4,8 @@
  *     serve.c    which kinds the cluster has; their objects come and go
  *     pods.c     pods of all jobs, as the API server shows them
  *     tend.c     one job: its object becomes a plan, its turns, its time
- *     place.c    the engine of such a job: decisions become objects, pods become observations
+ *     place.c    the engine of such a job: pods become observations, decisions become wishes
+ *     carry.c    wishes become objects
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
  *
@@ -29,7 +30,7 @@ struct tended;
 
 enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
-/* The pod of a replica. A launcher that is a batch Job may have had several: the last one counts. */
+/* The pod of a replica. Of several pods of a launcher that is a batch Job the last one counts. */
 struct hand {
     bool wanted;       /* the core has asked for it */
     struct start want; /* … for this start */
@@ -63,6 +64,7 @@ struct tended {
     const struct want **pods_of;     /* by replica: its pod, or its Job */
     const struct want **services_of; /* by replica: its Service, or NULL */
     bool has_shared;                 /* what pods refer to was created */
+    bool suspended;                  /* the Job of its launcher is */
     const char *private_key, *public_key;
     unsigned in_flight;    /* creations and deletions that have no answer yet */
     bool decided;          /* something is to be carried out, after it was kept */
@@ -135,9 +137,20 @@ void place_begin(struct tended *t);
 /* A pod of this replica is there as `pod` says, or is gone. */
 void place_pod(struct tended *t, uint32_t replica, enum watch_change change,
                const struct node *pod);
-void place_report(struct tended *t);    /* what is known of all pods, as observations */
-void place_carry_out(struct tended *t); /* creates and deletes what is due */
+void place_report(struct tended *t); /* what is known of all pods, as observations */
 void place_release(struct tended *t);
+/* Is the replica a batch Job, whose controller makes its pods? */
+bool place_by_job(const struct tended *t, uint32_t replica);
+/* Does its pod belong to an attempt, or a start, that is over? */
+bool place_is_stale(const struct tended *t, uint32_t replica);
+void place_observe(struct tended *t, uint32_t replica, struct observation *o);
+
+/* --- carry.c ---------------------------------------------------------------------------------- */
+
+void carry_out(struct tended *t); /* creates and deletes what is due */
+void carry_delete_pod(struct tended *t, uint32_t replica);
+/* Suspends or resumes the Job of the launcher. */
+void carry_suspend(struct tended *t, const struct want *job, bool suspended);
 
 /* --- keep.c ----------------------------------------------------------------------------------- */
 

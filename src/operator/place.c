@@ -1,14 +1,13 @@
 /* place.c - the engine of a served job: decisions become objects, pods become observations.
  *
  * Nothing here remembers what it has told: pods are read again, and the core takes what is new. A
- * decision sets what is wanted; place_carry_out() compares that with what exists and asks for the
- * difference, so that an operator that was killed in between goes on where it was.
+ * decision sets what is wanted; carry.c compares that with what exists and asks for the difference,
+ * so that an operator that was killed in between goes on where it was.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "doc/make.h"
 #include "operator/operator.h"
 
 static struct tended *of_engine(struct engine *en)
@@ -27,14 +26,14 @@ static const struct replica *replica_of(const struct tended *t, uint32_t i)
     return &t->served.plan->replicas[i];
 }
 
-static bool by_job(const struct tended *t, uint32_t replica)
+bool place_by_job(const struct tended *t, uint32_t replica)
 {
     return t->pods_of[replica]->kind == WANT_JOB;
 }
 
 /* --- pods become observations ----------------------------------------------------------------- */
 
-static void observe(struct tended *t, uint32_t replica, struct observation *o)
+void place_observe(struct tended *t, uint32_t replica, struct observation *o)
 {
     const struct hand *h = &t->hands[replica];
 
@@ -58,7 +57,7 @@ static void tell_end(struct tended *t, uint32_t replica, const struct life_end *
     }
     if (o.end.oom)
         o.end.memory_limit = replica_of(t, replica)->role->res.memory_limit;
-    observe(t, replica, &o);
+    place_observe(t, replica, &o);
 }
 
 static void tell_waiting(struct tended *t, uint32_t replica, const char *text)
@@ -66,7 +65,7 @@ static void tell_waiting(struct tended *t, uint32_t replica, const char *text)
     struct observation o = {
         .kind = OBS_WAITING, .text = text, .free = -1, .end.fate = t->hands[replica].life.fate};
 
-    observe(t, replica, &o);
+    place_observe(t, replica, &o);
 }
 
 static void tell_running(struct tended *t, uint32_t replica)
@@ -82,7 +81,7 @@ static void tell_running(struct tended *t, uint32_t replica)
         return;
     }
     tell_waiting(t, replica, NULL);
-    observe(t, replica, &o);
+    place_observe(t, replica, &o);
 }
 
 /* Which start the present life of the pod is. A launcher's Job counts its own pods; some of them
@@ -90,22 +89,22 @@ static void tell_running(struct tended *t, uint32_t replica)
 static uint32_t present_instance(const struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
-    uint32_t n = (by_job(t, replica) ? h->lives_before + 1
-                  : h->life.instance ? h->life.instance
-                                     : 1) +
+    uint32_t n = (place_by_job(t, replica) ? h->lives_before + 1
+                  : h->life.instance       ? h->life.instance
+                                           : 1) +
                  h->life.restarts;
 
-    return by_job(t, replica) && n < h->want.instance && h->life.stage != STAGE_ENDED
+    return place_by_job(t, replica) && n < h->want.instance && h->life.stage != STAGE_ENDED
                ? h->want.instance
                : n;
 }
 
 /* It belongs to an attempt, or a start, that is over. */
-static bool is_stale(const struct tended *t, uint32_t replica)
+bool place_is_stale(const struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
 
-    if (!h->exists || by_job(t, replica))
+    if (!h->exists || place_by_job(t, replica))
         return false;
     if (h->life.attempt && h->life.attempt != h->want.attempt)
         return true;
@@ -117,14 +116,14 @@ static void report(struct tended *t, uint32_t replica)
     const struct hand *h = &t->hands[replica];
     uint32_t present;
 
-    if (!h->wanted || h->let_go || is_stale(t, replica))
+    if (!h->wanted || h->let_go || place_is_stale(t, replica))
         return;
     if (!h->exists) { /* somebody has removed it, or it was never there */
         if (h->uid && !h->deleting) {
             struct observation o = {.kind = OBS_GONE,
                                     .text = h->text,
                                     .end.fate = h->life.removed ? h->life.removed : CAUSE_GONE};
-            observe(t, replica, &o);
+            place_observe(t, replica, &o);
         }
         return;
     }
@@ -170,8 +169,11 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
 
     if (!same && (change == WATCH_GONE || (h->uid && h->exists && made < h->made)))
         return; /* of a pod that does not count any more */
+    if (!same && place_by_job(t, replica) &&
+        (t->suspended || !node_absent(meta, "deletionTimestamp")))
+        return; /* the Job has ended it */
     if (!same) {
-        if (h->uid && by_job(t, replica))
+        if (h->uid && place_by_job(t, replica))
             h->lives_before += h->life.restarts + 1;
         set(&h->uid, uid);
         set(&h->name, node_text(node_get(meta, "name"), ""));
@@ -183,165 +185,6 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
     h->dirty = true;
     t->running[replica] = h->exists && h->life.stage == STAGE_RUNS;
     tend_soon(t);
-}
-
-/* --- decisions become objects ----------------------------------------------------------------- */
-
-struct asked { /* for an object */
-    struct tended *t;
-    const struct want *want;
-};
-
-static void answered(struct asked *asked)
-{
-    struct tended *t = asked->t;
-
-    t->in_flight--;
-    free(asked);
-    if (t->gone && t->in_flight == 0)
-        tend_free(t);
-}
-
-/* Refused for good, or only now: both are told, and tried again with the next turn. */
-static void not_created(struct tended *t, const struct want *w, const struct kube_answer *answer)
-{
-    struct observation o = {
-        .kind = OBS_WAITING, .text = answer->message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
-
-    tell(t, "warning", "%s", answer->message);
-    if (w->replica >= 0)
-        observe(t, (uint32_t)w->replica, &o);
-    keep_event(t, "Warning", "FailedCreate", answer->message);
-}
-
-static void created(void *ctx, const struct kube_answer *answer)
-{
-    struct asked *asked = ctx;
-    struct tended *t = asked->t;
-    const struct want *w = asked->want;
-    bool there = kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0;
-
-    if (w->kind == WANT_POD)
-        t->hands[w->replica].creating = false;
-    if (t->gone) {
-        answered(asked);
-        return;
-    }
-    if (!there)
-        not_created(t, w, answer);
-    else if (w->kind == WANT_POD && kube_ok(answer))
-        place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
-    t->made[w - t->wants] = there;
-    answered(asked);
-    tend_soon(t);
-}
-
-static void create(struct tended *t, const struct want *w)
-{
-    auto_arena struct arena *a = arena_new();
-    struct want_state st = {.running = t->running,
-                            .private_key = t->private_key,
-                            .public_key = t->public_key,
-                            .start = FIRST_START};
-    struct asked *asked = xcalloc(1, sizeof(*asked));
-
-    if (w->replica >= 0)
-        st.start = t->hands[w->replica].want;
-    if (w->kind == WANT_POD)
-        t->hands[w->replica].creating = true;
-    *asked = (struct asked){t, w};
-    t->in_flight++;
-    t->made[w - t->wants] = true; /* asked for; not twice */
-    (void)kube_send(t->op->api, &(struct kube_request){
-                                    .method = "POST",
-                                    .path = want_collection(a, w->kind, t->served.namespace_),
-                                    .body = want_object(a, &t->served, w, &st),
-                                    .done = created,
-                                    .ctx = asked,
-                                });
-}
-
-/* A restarted replica keeps its Service. */
-static void create_replica(struct tended *t, uint32_t replica)
-{
-    const struct want *service = t->services_of[replica];
-
-    if (service && !t->made[service - t->wants])
-        create(t, service);
-    create(t, t->pods_of[replica]);
-}
-
-static void deleted(void *ctx, const struct kube_answer *answer)
-{
-    struct asked *asked = ctx;
-    struct tended *t = asked->t;
-
-    if (!kube_ok(answer) && answer->status != 404 && answer->status != 409)
-        tell(t, "warning", "%s", answer->message);
-    answered(asked);
-}
-
-/* The pod that we know, and no later one of the same name. */
-static void delete_pod(struct tended *t, uint32_t replica)
-{
-    auto_arena struct arena *a = arena_new();
-    struct hand *h = &t->hands[replica];
-    struct node *options = make_map(a), *only = make_map(a);
-    struct asked *asked;
-
-    if (!h->exists || h->deleting || h->life.deleting)
-        return;
-    h->deleting = true;
-    make_put(a, only, "uid", make_text(a, h->uid));
-    make_put(a, options, "preconditions", only);
-    asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct asked){t, NULL};
-    t->in_flight++;
-    (void)kube_send(
-        t->op->api,
-        &(struct kube_request){
-            .method = "DELETE",
-            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_),
-                                 h->name),
-            .body = options,
-            .done = deleted,
-            .ctx = asked,
-        });
-}
-
-static bool shared_is_there(struct tended *t)
-{
-    bool there = true;
-
-    for (size_t i = 0; i < t->n_wants; i++) {
-        if (t->wants[i].replica >= 0)
-            continue;
-        if (!t->made[i])
-            create(t, &t->wants[i]);
-        there &= t->made[i];
-    }
-    return there && t->in_flight == 0;
-}
-
-void place_carry_out(struct tended *t)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
-        any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
-    if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))
-        return;
-    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
-        struct hand *h = &t->hands[i];
-        const struct want *w = t->pods_of[i];
-
-        if (!h->wanted || h->let_go)
-            continue;
-        if (is_stale(t, i))
-            delete_pod(t, i);
-        else if (by_job(t, i) ? !t->made[w - t->wants] : !h->exists && !h->creating)
-            create_replica(t, i);
-    }
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -371,7 +214,7 @@ static bool is_cleaned_up(const struct tended *t, uint32_t replica)
     const struct job_spec *spec = t->served.plan->spec;
     enum proc_state state = t->job->procs[replica_of(t, replica)->first_process].state;
 
-    if (by_job(t, replica))
+    if (place_by_job(t, replica))
         return false; /* its log is wanted */
     if (spec->clean_up_workers)
         return replica_of(t, replica)->role->kind == ROLE_HOST;
@@ -384,7 +227,7 @@ static void let_go(struct tended *t, uint32_t replica)
     struct observation o = {.kind = OBS_GONE};
 
     t->hands[replica].let_go = true;
-    observe(t, replica, &o);
+    place_observe(t, replica, &o);
 }
 
 static void stop(struct engine *en, int sig)
@@ -396,8 +239,10 @@ static void stop(struct engine *en, int sig)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
-        if (pauses || is_cleaned_up(t, i))
-            delete_pod(t, i);
+        if (pauses && place_by_job(t, i) && h->wanted)
+            carry_suspend(t, t->pods_of[i], true);
+        else if (pauses || is_cleaned_up(t, i))
+            carry_delete_pod(t, i);
         if (h->wanted)
             let_go(t, i);
     }
@@ -421,8 +266,16 @@ static void clear(struct engine *en)
     struct tended *t = of_engine(en);
 
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
-        delete_pod(t, i);
-        t->hands[i].wanted = false;
+        struct hand *h = &t->hands[i];
+
+        h->wanted = false;
+        if (place_by_job(t, i)) {
+            h->exists = false;
+            h->lives_before = 0;
+            set(&h->uid, NULL);
+        } else {
+            carry_delete_pod(t, i);
+        }
     }
 }
 

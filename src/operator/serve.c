@@ -1,7 +1,7 @@
 /* serve.c - which of the kinds the cluster has, and their objects as they come and go.
  *
- * A CRD may be installed after the operator: what is missing is looked for again. Versions of a kind
- * show the same objects, so any one of them is watched.
+ * A CRD may be installed after the operator: what is missing is looked for again. Versions of a
+ * kind show the same objects, so any one of them is watched.
  */
 #include <stdlib.h>
 #include <string.h>

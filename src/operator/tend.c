@@ -84,7 +84,7 @@ void tend_turn(struct tended *t)
     if (t->decided)
         keep_state(t);
     else
-        place_carry_out(t);
+        carry_out(t);
     keep_status(t);
     wake_at(t, wake);
 }

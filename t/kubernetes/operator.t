@@ -145,6 +145,16 @@ now=$(kube get pods -o 'jsonpath={.items[*].metadata.uid}')
 more=$(for uid in $now; do case " $uids " in *" $uid "*) ;; *) echo "$uid" ;; esac; done)
 is "$more" "" "no pod was made a second time"
 
+# --- suspended and resumed ---
+mpijob rest '[mpirun, -np, "4", sleep, "15"]' | kube apply -f - >/dev/null
+ok "another one runs" wait_until 120 is_in $MPI rest Running
+kube patch $MPI rest --type=merge -p '{"spec":{"runPolicy":{"suspend":true}}}' >/dev/null
+ok "it can be suspended" wait_until 60 is_in $MPI rest Suspended
+no_pods() { [ -z "$(kube get pods -l training.kubeflow.org/job-name=rest -o name || echo unknown)" ]; }
+ok "then it has no pods" wait_until 90 no_pods
+kube patch $MPI rest --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}' >/dev/null
+ok "and goes on" wait_until 120 is_in $MPI rest Succeeded
+
 # --- what is not a job ---
 mpijob wrong '[true]' | sed 's/slotsPerWorker: 2/slotsPerWorker: 2\n  noSuchField: 1/; s/replicas: 2/replicas: 0/' | kube apply -f - >/dev/null 2>&1
 ok "an invalid one is told as an event" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'ValidationError.*mpijob/wrong'"
