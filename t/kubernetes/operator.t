@@ -15,17 +15,17 @@ for crd in mpijobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org mpi
 done
 [ -z "${missing_crds:-}" ] || kubectl apply -f "$TOP/deploy/base/crds.yaml" >/dev/null
 # nslookup of this busybox fails if any of the search domains has no such name; that of upstream's image does not.
-mkdir -p init/bin
-printf '#!/bin/sh\n/bin/busybox nslookup "$1" | grep ^Name\n' >init/bin/nslookup
-chmod 755 init/bin/nslookup
-"$KUBE" image local.test/init-pytorch:1 local.test/busybox:1 init >/dev/null
+mkdir -p init/usr/bin
+printf '#!/bin/sh\nexec getent hosts "$1"\n' >init/usr/bin/nslookup
+chmod 755 init/usr/bin/nslookup
+"$KUBE" image local.test/init-pytorch:2 local.test/debian:12 init >/dev/null
 OPERATOR=${MUSTER%/*}/muster-operator
 RIGHTS=$(tester role.yaml)
 
 begin() # an operator; $! is its pid
 {
     KUBECONFIG=$RIGHTS "$OPERATOR" --namespace "$NS" --lock-namespace "$NS" \
-        --pytorch-init-container-image local.test/init-pytorch:1 2>>operator.log &
+        --pytorch-init-container-image local.test/init-pytorch:2 2>>operator.log &
 }
 
 holds() # NUMBER: so many operators have had the lease
