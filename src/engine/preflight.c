@@ -289,7 +289,7 @@ static int by_latency(const void *a, const void *b)
 
 static void add_summary(struct call *sorted, size_t bad, size_t n, struct strbuf *out)
 {
-    size_t good = n - bad;
+    size_t good = n - bad, middle = good / 2;
     struct call *c = sorted + bad;
 
     if (good == 0)
@@ -299,10 +299,10 @@ static void add_summary(struct call *sorted, size_t bad, size_t n, struct strbuf
     strbuf_addstr(out, " to ");
     add_rate(out, rate(&c[good - 1]));
     strbuf_addstr(out, ", median ");
-    add_rate(out, rate(&c[good / 2]));
+    add_rate(out, rate(&c[middle]));
     qsort(c, good, sizeof(*c), by_latency);
     strbuf_addf(out, "\n  latency %.3f ms to %.3f ms, median %.3f ms", (double)c[0].latency / 1e6,
-                (double)c[good - 1].latency / 1e6, (double)c[good / 2].latency / 1e6);
+                (double)c[good - 1].latency / 1e6, (double)c[middle].latency / 1e6);
     qsort(c, good, sizeof(*c), by_badness);
 }
 
