@@ -42,6 +42,9 @@ static inline void journal_close(struct journal *jn) /* NULL is fine */
         jn->ops->close(jn);
 }
 
+/* Keeps nothing: for a job whose state is elsewhere. */
+extern struct journal journal_none;
+
 /* Creates or continues RUN_DIR/journal.jsonl below dirfd, one JSON object per line; with the first
  * event also the record of the job's definition (record.h). Not fsynced: both must survive muster,
  * not the machine. If a commit fails within a line (disk full), the next one writes that line

@@ -1,5 +1,6 @@
 /* carry.c - what is wanted of a served job and does not exist is created; what is there and should
- * not be is deleted. Every request is sent once, and answered whenever that is.
+ * not be is deleted. Nothing is asked for twice at a time. What the API server refuses is asked for
+ * again after a pause that grows: a quota may have room by then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +24,32 @@ static void answered(struct asked *asked)
         tend_free(t);
 }
 
-/* Refused for good, or only now: both are told, and tried again with the next turn. */
+enum { PAUSE_S = 1, PAUSE_MOST_S = 60 };
+
+/* Told once, however often it is refused for the same reason. */
 static void not_created(struct tended *t, const struct want *w, const struct kube_answer *answer)
 {
     struct observation o = {
         .kind = OBS_WAITING, .text = answer->message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
 
-    tell(t, "warning", "%s", answer->message);
+    t->pause_s = t->pause_s == 0 ? PAUSE_S : t->pause_s * 2;
+    if (t->pause_s > PAUSE_MOST_S)
+        t->pause_s = PAUSE_MOST_S;
+    t->carry_at = clock_run() + t->pause_s * NS_PER_S;
     if (w->replica >= 0)
         place_observe(t, (uint32_t)w->replica, &o);
+    if (t->refusal && strcmp(t->refusal, answer->message) == 0)
+        return;
+    free(t->refusal);
+    t->refusal = xstrdup(answer->message);
+    tell(t, "warning", "%s", answer->message);
     keep_event(t, "Warning", "FailedCreate", answer->message);
+}
+
+/* A pod of that name that the watch has not shown is another's, or is being removed. */
+static bool is_there(const struct want *w, const struct kube_answer *answer)
+{
+    return kube_ok(answer) || (w->kind != WANT_POD && strcmp(answer->reason, "AlreadyExists") == 0);
 }
 
 static void created(void *ctx, const struct kube_answer *answer)
@@ -40,7 +57,7 @@ static void created(void *ctx, const struct kube_answer *answer)
     struct asked *asked = ctx;
     struct tended *t = asked->t;
     const struct want *w = asked->want;
-    bool there = kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0;
+    bool there = is_there(w, answer);
 
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = false;
@@ -48,10 +65,13 @@ static void created(void *ctx, const struct kube_answer *answer)
         answered(asked);
         return;
     }
-    if (!there)
+    if (!there) {
         not_created(t, w, answer);
-    else if (w->kind == WANT_POD && kube_ok(answer))
-        place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
+    } else {
+        t->pause_s = 0;
+        if (w->kind == WANT_POD)
+            place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
+    }
     t->made[w - t->wants] = there;
     answered(asked);
     tend_soon(t);
@@ -104,7 +124,7 @@ static void deleted(void *ctx, const struct kube_answer *answer)
 }
 
 /* The pod that we know, and no later one of the same name. */
-void carry_delete_pod(struct tended *t, uint32_t replica)
+static void delete_pod(struct tended *t, uint32_t replica)
 {
     auto_arena struct arena *a = arena_new();
     struct hand *h = &t->hands[replica];
@@ -132,14 +152,14 @@ void carry_delete_pod(struct tended *t, uint32_t replica)
 }
 
 /* The Job controller ends its pods, or makes a new one. */
-void carry_suspend(struct tended *t, const struct want *job, bool suspended)
+static void suspend(struct tended *t, const struct want *job)
 {
     auto_arena struct arena *a = arena_new();
     struct node *patch = make_map(a);
     struct asked *asked = xcalloc(1, sizeof(*asked));
 
-    t->suspended = suspended;
-    make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, suspended));
+    t->suspended = t->suspend;
+    make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, t->suspend));
     *asked = (struct asked){t, NULL};
     t->in_flight++;
     (void)kube_send(
@@ -169,25 +189,34 @@ static bool shared_is_there(struct tended *t)
     return there && t->in_flight == 0;
 }
 
+static void carry_out_replica(struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+    const struct want *w = t->pods_of[replica];
+    bool by_job = place_by_job(t, replica);
+
+    if (by_job && t->suspend != t->suspended)
+        suspend(t, w);
+    else if (h->remove)
+        delete_pod(t, replica);
+    else if (!h->wanted || h->let_go)
+        return;
+    else if (place_is_stale(t, replica))
+        delete_pod(t, replica);
+    else if (by_job ? !t->made[w - t->wants] : !h->exists && !h->creating)
+        create_replica(t, replica);
+}
+
 void carry_out(struct tended *t)
 {
     bool any = false;
 
+    if (clock_run() < t->carry_at)
+        return;
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
         any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
     if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))
         return;
-    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
-        struct hand *h = &t->hands[i];
-        const struct want *w = t->pods_of[i];
-
-        if (!h->wanted || h->let_go)
-            continue;
-        if (place_is_stale(t, i))
-            carry_delete_pod(t, i);
-        else if (place_by_job(t, i) && t->suspended)
-            carry_suspend(t, w, false);
-        else if (place_by_job(t, i) ? !t->made[w - t->wants] : !h->exists && !h->creating)
-            create_replica(t, i);
-    }
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
+        carry_out_replica(t, i);
 }

@@ -54,15 +54,14 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
 
         free(t->version);
         t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
-        t->decided = false;
-        carry_out(t);
-    } else if (!t->gone && answer->status != 404) {
-        if (answer->status != 409) /* else the watch brings the new version, and the next turn */
+        tend_soon(t); /* it carries out, or keeps what was decided meanwhile */
+    } else if (!t->gone) {
+        if (answer->status != 409 && answer->status != 404) /* the watch brings what is new */
             tell(t, "warning", "%s", answer->message);
         free(TAKE_PTR(t->kept));
+        t->decided = true;
+        tend_later(t);
     }
-    if (!t->gone)
-        tend_soon(t);
     answered(t);
 }
 
@@ -93,8 +92,8 @@ void keep_state(struct tended *t)
         return; /* what is decided meanwhile is kept next */
     if (needs_keeping(t->job))
         job_save(t->job, &text);
+    t->decided = false;
     if (text.len == 0 || (t->kept && strcmp(t->kept, text.buf) == 0)) {
-        t->decided = false;
         carry_out(t);
         return;
     }
@@ -114,6 +113,7 @@ static void status_told(void *ctx, const struct kube_answer *answer)
         if (answer->status != 404)
             tell(t, "warning", "%s", answer->message);
         free(TAKE_PTR(t->told));
+        tend_later(t);
     } else if (!t->gone) {
         tend_soon(t); /* it may have changed meanwhile */
     }

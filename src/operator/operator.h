@@ -38,6 +38,7 @@ struct hand {
     bool exists;       /* the API server has shown it */
     bool creating, deleting;
     bool let_go;           /* the job is over, and it may go on */
+    bool remove;           /* its pod is to be deleted */
     uint32_t lives_before; /* of earlier pods of a launcher's Job */
     char *name, *uid;      /* heap; NULL: there was none yet */
     ns_t made;             /* its time of creation */
@@ -48,23 +49,26 @@ struct hand {
 struct tended {
     struct controller *op;
     struct engine engine; /* see place.c */
-    struct journal journal;
     const struct served_kind *kind;
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
+    int64_t generation;  /* likewise: of its spec */
     struct arena *arena; /* of all that follows */
     struct served served;
-    struct job *job; /* NULL: there is no plan */
+    struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */
     struct turn *turn;
     struct hand *hands; /* by replica */
     bool *running;      /* by replica */
-    bool *made;         /* by want that is no pod: it was created */
+    bool *made;         /* by want: it was created, or is being created; not used for pods */
     const struct want *wants;
     size_t n_wants;
     const struct want **pods_of;     /* by replica: its pod, or its Job */
     const struct want **services_of; /* by replica: its Service, or NULL */
     bool has_shared;                 /* what pods refer to was created */
-    bool suspended;                  /* the Job of its launcher is */
+    bool suspend, suspended;         /* the Job of its launcher: is to be; is */
+    ns_t carry_at;                   /* nothing is asked for before, because it was refused */
+    int pause_s;                     /* … for so long; 0: not refused since the last success */
+    char *refusal;                   /* … in these words; or NULL */
     const char *private_key, *public_key;
     unsigned in_flight;    /* creations and deletions that have no answer yet */
     bool decided;          /* something is to be carried out, after it was kept */
@@ -80,7 +84,6 @@ struct tended {
 struct kind_watch {
     struct controller *op;
     const struct served_kind *kind;
-    char *api; /* "/apis/kubeflow.org/v2beta1" */
     struct kube_watch *watch;
     bool synced;
 };
@@ -92,7 +95,7 @@ struct controller {
     struct kube_client *api;
     struct operator_options options;
     const char *namespace_;     /* the only one that is served; NULL: all */
-    const char *lock_namespace; /* of the lease; NULL: there is no other operator */
+    const char *lock_namespace; /* of the lease; NULL: none is taken */
     bool lost;                  /* the lease */
     struct kind_watch *kinds;
     size_t n_kinds;
@@ -128,6 +131,7 @@ void pods_end(struct controller *op);
 struct tended *tend_new(struct controller *op, const struct served_kind *kind, const char *key);
 void tend_object(struct tended *t, const struct node *object); /* as it is now */
 void tend_soon(struct tended *t);                              /* a turn at the end of this round */
+void tend_later(struct tended *t);                             /* a turn in a second */
 void tend_turn(struct tended *t);
 void tend_free(struct tended *t); /* its object is gone */
 
@@ -148,9 +152,6 @@ void place_observe(struct tended *t, uint32_t replica, struct observation *o);
 /* --- carry.c ---------------------------------------------------------------------------------- */
 
 void carry_out(struct tended *t); /* creates and deletes what is due */
-void carry_delete_pod(struct tended *t, uint32_t replica);
-/* Suspends or resumes the Job of the launcher. */
-void carry_suspend(struct tended *t, const struct want *job, bool suspended);
 
 /* --- keep.c ----------------------------------------------------------------------------------- */
 

@@ -170,7 +170,7 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
     if (!same && (change == WATCH_GONE || (h->uid && h->exists && made < h->made)))
         return; /* of a pod that does not count any more */
     if (!same && place_by_job(t, replica) &&
-        (t->suspended || !node_absent(meta, "deletionTimestamp")))
+        (t->suspend || !node_absent(meta, "deletionTimestamp")))
         return; /* the Job has ended it */
     if (!same) {
         if (h->uid && place_by_job(t, replica))
@@ -192,11 +192,14 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
 static void start(struct engine *en, uint32_t process, struct start start)
 {
     struct tended *t = of_engine(en);
-    struct hand *h = &t->hands[t->served.plan->processes[process].replica];
+    uint32_t replica = t->served.plan->processes[process].replica;
+    struct hand *h = &t->hands[replica];
 
     h->wanted = h->dirty = true;
-    h->let_go = false;
+    h->let_go = h->remove = false;
     h->want = start;
+    if (place_by_job(t, replica))
+        t->suspend = false;
     t->decided = true;
 }
 
@@ -239,14 +242,14 @@ static void stop(struct engine *en, int sig)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
-        if (pauses && place_by_job(t, i) && h->wanted)
-            carry_suspend(t, t->pods_of[i], true);
-        else if (pauses || is_cleaned_up(t, i))
-            carry_delete_pod(t, i);
+        if (pauses && place_by_job(t, i))
+            t->suspend = true;
+        else
+            h->remove |= pauses || is_cleaned_up(t, i);
         if (h->wanted)
             let_go(t, i);
     }
-    tend_soon(t);
+    t->decided = true;
 }
 
 static void stop_all(struct engine *en)
@@ -274,17 +277,15 @@ static void clear(struct engine *en)
             h->lives_before = 0;
             set(&h->uid, NULL);
         } else {
-            carry_delete_pod(t, i);
+            h->remove = true;
         }
     }
+    t->decided = true;
 }
 
 static void release(struct engine *en)
 {
-    struct tended *t = of_engine(en);
-
-    stop(en, 0);
-    t->decided = true; /* how it ended is kept */
+    stop(en, 0); /* and how it ended is kept */
 }
 
 static void nothing(struct engine *en)

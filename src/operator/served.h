@@ -30,7 +30,7 @@ struct served {
     const struct node *object;
     bool foreign;            /* its managedBy names somebody else: it is not touched */
     const struct plan *plan; /* NULL: it is not valid, or not ours */
-    const char *invalid;     /* why there is no plan, all of it, one line each; or NULL */
+    const char *invalid;     /* every error of an invalid job, one line each; or NULL */
 };
 
 /* The version that the object was written in: of the manager in metadata.managedFields that has set

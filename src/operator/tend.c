@@ -16,33 +16,11 @@
 #include "operator/ssh_key.h"
 
 /* A job waits in a cluster for as long as it takes: that ends with its deadline, or its user. */
+enum { LATER_MS = 1000 };
 #define PATIENCE_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
 
 static const struct job_rules rules = {
     .grace_ms = 30000, .start_timeout_ms = PATIENCE_MS, .recovery_timeout_ms = PATIENCE_MS};
-
-/* --- a journal that keeps nothing ------------------------------------------------------------- */
-
-static void add(struct journal *jn, const struct job *job, const struct event *ev)
-{
-    (void)jn;
-    (void)job;
-    (void)ev;
-}
-
-static int commit(struct journal *jn, struct err *e)
-{
-    (void)jn;
-    (void)e;
-    return 0;
-}
-
-static void close_journal(struct journal *jn)
-{
-    (void)jn;
-}
-
-static const struct journal_ops no_journal = {add, commit, close_journal};
 
 /* --- its turns -------------------------------------------------------------------------------- */
 
@@ -81,12 +59,19 @@ void tend_turn(struct tended *t)
     place_report(t);
     wake = turn_run(t->turn, clock_run());
     place_report(t); /* of what was just asked for, and was there already */
-    if (t->decided)
+    if (t->decided || t->keeping)
         keep_state(t);
     else
         carry_out(t);
     keep_status(t);
+    if (t->carry_at > clock_run() && (wake == 0 || t->carry_at < wake))
+        wake = t->carry_at;
     wake_at(t, wake);
+}
+
+void tend_later(struct tended *t)
+{
+    (void)uv_timer_start(t->wake, on_wake, LATER_MS, 0);
 }
 
 /* --- its object ------------------------------------------------------------------------------- */
@@ -128,9 +113,9 @@ static void begin_job(struct tended *t, const struct node *object)
     }
     if (!state)
         t->job = job_new(t->served.plan, &rules);
-    t->journal.ops = &no_journal;
-    t->turn = turn_new(t->job, &t->journal, &t->engine, &host);
+    t->turn = turn_new(t->job, &journal_none, &t->engine, &host);
     if (state) {
+        t->suspend = t->suspended = t->job->pause_wanted;
         turn_catch_up(t->turn);
     } else {
         turn_event(t->turn, &(struct event){.type = EVENT_CREATED,
@@ -202,16 +187,21 @@ static void look_again(struct tended *t, const struct node *object)
 
 void tend_object(struct tended *t, const struct node *object)
 {
-    const struct node *meta = node_get(object, "metadata");
+    const struct node *meta = node_get(object, "metadata"), *number = node_get(meta, "generation");
+    int64_t generation = number && number->type == NODE_INT ? number->i : 0;
 
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
     if (!node_absent(meta, "deletionTimestamp"))
         return; /* all that it owns goes with it */
-    if (!t->arena)
-        first_look(t, object);
-    else if (t->turn)
+    if (t->turn) {
         look_again(t, object);
+    } else if (generation != t->generation || !t->arena) {
+        arena_free(t->arena);
+        t->served = (struct served){0};
+        first_look(t, object);
+    }
+    t->generation = generation;
     tend_soon(t);
 }
 
@@ -266,6 +256,7 @@ void tend_free(struct tended *t)
     free(t->version);
     free(t->kept);
     free(t->told);
+    free(t->refusal);
     arena_free(t->arena);
     free(t);
 }

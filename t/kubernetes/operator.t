@@ -164,8 +164,22 @@ ok "and goes on" wait_until 120 is_in $MPI rest Succeeded
 mpijob wrong '[true]' | sed 's/slotsPerWorker: 2/slotsPerWorker: 2\n  noSuchField: 1/; s/replicas: 2/replicas: 0/' | kube apply -f - >/dev/null 2>&1
 ok "an invalid one is told as an event" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'ValidationError.*mpijob/wrong'"
 
+mpijob wrong '["true"]' | kube apply -f - >/dev/null 2>&1
+ok "when it is mended, it runs" wait_until 120 is_in $MPI wrong Succeeded
+
+# --- what the cluster refuses ---
+kube create quota none --hard=pods=0 >/dev/null
+mpijob poor '["true"]' | kube apply -f - >/dev/null
+refusals() { kube get events | grep -c 'FailedCreate.*mpijob/poor.*exceeded quota'; }
+ok "a refused pod is told" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'FailedCreate.*mpijob/poor'"
+sleep 5
+ok "not with every try" test "$(refusals)" -le 2
+ok "and it is not tried all the time" test "$("$KUBE" audit "$TESTER" | grep -c '^403 create pods.*poor')" -le 12
+kube delete quota none >/dev/null
+ok "with room for it, it runs" wait_until 180 is_in $MPI poor Succeeded
+
 kill "$other"
 wait "$other"
 is $? 0 "it ends when it is told to"
-is "$(refused)" "" "nothing that it asked for was refused"
+is "$(refused | grep -v 'create pods .*/poor-')" "" "nothing but that was refused"
 done_testing

@@ -404,22 +404,6 @@ static void not_begun(void)
 
 /* --- with the core ---------------------------------------------------------------------------- */
 
-static void add(struct journal *jn, const struct job *job, const struct event *ev)
-{
-    (void)jn;
-    (void)job;
-    (void)ev;
-}
-
-static int commit(struct journal *jn, struct err *e)
-{
-    (void)jn;
-    (void)e;
-    return 0;
-}
-
-static const struct journal_ops nowhere = {.add = add, .commit = commit};
-
 static bool all_run(void)
 {
     return STARTED >= MAX;
@@ -427,14 +411,13 @@ static bool all_run(void)
 
 static const struct job_rules rules = {
     .grace_ms = 60000, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000};
-static struct journal journal = {.ops = &nowhere};
 
 static struct job *begin_job(void)
 {
     struct job *job = job_new(t.plan, &rules);
 
     (void)uv_timer_init(&t.loop, &t.wake);
-    t.turn = turn_new(job, &journal, t.engine, &(struct turn_host){0});
+    t.turn = turn_new(job, &journal_none, t.engine, &(struct turn_host){0});
     turn_event(t.turn, &(struct event){.type = EVENT_CREATED, .at = clock_run()});
     take_turn(NULL);
     return job;
