@@ -1,12 +1,14 @@
 /* json.c - fuzzes the JSON reader, with and without comments.
  *
  * Whatever the bytes are: no crash, no leak, a well-formed tree, findings with places. What is read
- * without an error and written again reads as an equal tree. */
+ * without an error and written again reads as an equal tree. What is picked of a good text is good,
+ * and the same. */
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "common.h"
 #include "doc/json.h"
+#include "doc/json_pick.h"
 #include "doc/json_read.h"
 
 /* false if the tree has a key that the writer cannot write. */
@@ -68,6 +70,23 @@ static void check_again(struct arena *a, const struct node *root)
     diags_release(&ds);
 }
 
+static void pick(struct arena *a, const char *text, size_t len, const struct node *good)
+{
+    static const char *const paths[] = {"a", "b.a", NULL};
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+    struct diags ds;
+    struct doc doc;
+
+    if (!json_pick(text, len, paths, &out) || !good)
+        return;
+    diags_init(&ds, a);
+    json_read(a, "x", out.buf, out.len, false, &ds, &doc);
+    MUST(ds.n_errors == 0 && out.len <= len);
+    if (node_get(doc.roots[0], "a"))
+        MUST(node_equal(node_get(doc.roots[0], "a"), node_get(good, "a")));
+    diags_release(&ds);
+}
+
 static void read_one(const char *text, size_t len, bool comments)
 {
     auto_arena struct arena *a = arena_new();
@@ -81,6 +100,7 @@ static void read_one(const char *text, size_t len, bool comments)
     if (!ds.n_errors)
         check_again(a, doc.roots[0]);
     check_diags(&doc, &ds);
+    pick(a, text, len, ds.n_errors || comments ? NULL : doc.roots[0]);
     diags_release(&ds);
 }
 

@@ -97,6 +97,7 @@ static void create(struct tended *t, const struct want *w)
                                     .method = "POST",
                                     .path = want_collection(a, w->kind, t->served.namespace_),
                                     .body = want_object(a, &t->served, w, &st),
+                                    .pick = pod_facts_pick,
                                     .done = created,
                                     .ctx = asked,
                                 });

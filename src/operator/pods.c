@@ -118,7 +118,12 @@ void pods_begin(struct controller *op)
             arena_printf(a, "/api/v1%s%s/pods", only ? "/namespaces/" : "", only ? only : ""),
             arena_printf(a, "labelSelector=%s", kube_query(a, families[i].selector)),
             &(struct watch_client){
-                .changed = handlers[i], .synced = synced, .trouble = trouble, .ctx = op});
+                .changed = handlers[i],
+                .synced = synced,
+                .trouble = trouble,
+                .ctx = op,
+                .pick = pod_facts_pick,
+            });
 }
 
 void pods_end(struct controller *op)

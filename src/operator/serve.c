@@ -130,7 +130,7 @@ static void trouble(void *ctx, const struct kube_answer *answer)
 
 static void watch_kind(struct kind_watch *k, const char *version)
 {
-    static const struct watch_client client = {changed, listing, synced, trouble, NULL};
+    static const struct watch_client client = {changed, listing, synced, trouble, NULL, NULL};
     auto_arena struct arena *a = arena_new();
     struct watch_client to = client;
     const char *only = k->op->namespace_;

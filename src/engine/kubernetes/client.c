@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "doc/json_pick.h"
 #include "doc/json_read.h"
 #include "doc/json_write.h"
 
@@ -58,7 +59,8 @@ struct kube_call {
     bool has_lines;         /* perhaps: they are given outside of libcurl's calls */
     bool inside, cancelled; /* in a function of the caller; it is not wanted any more */
     int patience;           /* s, from its beginning on */
-    ns_t give_up;           /* clock_mono() */
+    const char *const *pick;
+    ns_t give_up; /* clock_mono() */
     unsigned tries;
     long retry_after_s;
     char error[CURL_ERROR_SIZE];
@@ -568,6 +570,15 @@ static bool is_right_missing(long status, const char *message)
     return status == 403 && strstr(message, " cannot ");
 }
 
+static const struct node *read_body(struct arena *a, const struct kube_call *call, long status)
+{
+    auto_strbuf struct strbuf picked = STRBUF_INIT;
+
+    if (status < 300 && call->pick && json_pick(call->in.buf, call->in.len, call->pick, &picked))
+        return json_node(a, picked.buf, picked.len);
+    return json_node(a, call->in.buf, call->in.len);
+}
+
 static void finish(struct kube_call *call, CURLcode code)
 {
     auto_arena struct arena *a = arena_new();
@@ -603,7 +614,7 @@ static void finish(struct kube_call *call, CURLcode code)
         answer.message = arena_printf(a, "no answer from the API server %s: %s", server,
                                       why_no_answer(a, call, code));
     if (status != 0 && call->in.len > 0)
-        answer.body = json_node(a, call->in.buf, call->in.len);
+        answer.body = read_body(a, call, status);
     if (status >= 300) {
         answer.reason = node_text(node_get(answer.body, "reason"), "");
         answer.message = node_text(node_get(answer.body, "message"), "");
@@ -661,6 +672,7 @@ struct kube_call *kube_send(struct kube_client *c, const struct kube_request *rq
         .in = STRBUF_INIT,
         .streams = rq->line,
         .patience = patience,
+        .pick = rq->pick,
         .give_up = clock_mono() + patience * NS_PER_S,
         .done = rq->done,
         .line = rq->line,

@@ -46,6 +46,8 @@ struct kube_request {
     const struct node *body;   /* or NULL; written at once */
     const char *type;          /* of the body; NULL: application/json */
     int patience_s;            /* how long it is tried; 0: 60 s */
+    /* What is read of a good answer (json_pick.h); NULL: all. Must outlive the call. */
+    const char *const *pick;
     void (*done)(void *ctx, const struct kube_answer *answer);
     /* A stream: each line as it comes. It is not repeated after its first line. */
     void (*line)(void *ctx, const char *line, size_t n);

@@ -138,6 +138,7 @@ static void pod_created(void *ctx, const struct kube_answer *answer)
 
 static void create_pod(struct pod *p)
 {
+    static const char *const nothing[] = {NULL}; /* the watch shows the pod */
     auto_arena struct arena *a = arena_new();
     struct kubernetes *kb = p->kb;
 
@@ -149,6 +150,7 @@ static void create_pod(struct pod *p)
                         .method = "POST",
                         .path = kube_path(a, kb, "pods"),
                         .body = kube_pod(a, &kb->run, pod_replica(p), p->attempt, p->generation),
+                        .pick = nothing,
                         .done = pod_created,
                         .ctx = p,
                     });

@@ -76,7 +76,8 @@ static void on_time(uv_timer_t *timer)
         return;
     kb->events = kube_watch_new(
         kb->api, kb->loop, kube_path(a, kb, "events"), "fieldSelector=involvedObject.kind%3DPod",
-        &(struct watch_client){.changed = changed, .trouble = trouble, .ctx = kb});
+        &(struct watch_client){
+            .changed = changed, .trouble = trouble, .ctx = kb, .pick = pod_news_pick});
     /* a refusal is told from inside the watch, which can only be freed later */
     (void)uv_timer_start(timer, on_time, 2 * MOMENT_MS, 0);
 }

@@ -14,6 +14,42 @@
 #include "base/mem.h"
 #include "engine/kubernetes/objects.h"
 
+const char *const pod_facts_pick[] = {"metadata.name",
+                                      "metadata.namespace",
+                                      "metadata.uid",
+                                      "metadata.labels",
+                                      "metadata.annotations",
+                                      "metadata.ownerReferences",
+                                      "metadata.creationTimestamp",
+                                      "metadata.deletionTimestamp",
+                                      "metadata.deletionGracePeriodSeconds",
+                                      "spec.nodeName",
+                                      "spec.readinessGates",
+                                      "spec.containers.name",
+                                      "spec.containers.image",
+                                      "spec.initContainers.name",
+                                      "spec.initContainers.image",
+                                      "status.phase",
+                                      "status.reason",
+                                      "status.message",
+                                      "status.podIP",
+                                      "status.conditions.type",
+                                      "status.conditions.status",
+                                      "status.conditions.reason",
+                                      "status.conditions.message",
+                                      "status.containerStatuses.name",
+                                      "status.containerStatuses.image",
+                                      "status.containerStatuses.state",
+                                      "status.containerStatuses.lastState",
+                                      "status.containerStatuses.restartCount",
+                                      "status.initContainerStatuses.name",
+                                      "status.initContainerStatuses.image",
+                                      "status.initContainerStatuses.state",
+                                      NULL};
+
+const char *const pod_news_pick[] = {"involvedObject.kind", "involvedObject.name", "reason",
+                                     "message", NULL};
+
 static const char *text_at(const struct node *map, const char *key)
 {
     return node_text(node_get(map, key), "");

@@ -36,6 +36,9 @@ struct pod_facts {
     struct ending end; /* ENDED; known is false if the API server does not know how */
 };
 
+/* What is read of a pod, here and by whoever finds out whose pod it is: for struct watch_client. */
+extern const char *const pod_facts_pick[];
+
 /* Texts are in the object, or in a. */
 struct pod_facts pod_facts(struct arena *a, const struct node *pod);
 
@@ -44,5 +47,6 @@ struct pod_news {
     const char *pod, *reason, *message;
 };
 bool pod_news(const struct node *event, struct pod_news *ret);
+extern const char *const pod_news_pick[]; /* what is read of an event */
 
 #endif

@@ -299,5 +299,10 @@ void pods_watch(struct kubernetes *kb)
         kb->api, kb->loop, kube_path(a, kb, "pods"),
         arena_printf(a, "labelSelector=%s", kube_query(a, kube_selector(a, &kb->run))),
         &(struct watch_client){
-            .changed = changed, .synced = synced, .trouble = trouble, .ctx = kb});
+            .changed = changed,
+            .synced = synced,
+            .trouble = trouble,
+            .ctx = kb,
+            .pick = pod_facts_pick,
+        });
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "doc/json_pick.h"
 #include "doc/json_read.h"
 
 enum {
@@ -25,6 +26,8 @@ struct kube_watch {
     char *next_page; /* while listing, or NULL */
     bool lists, troubled;
     bool heard; /* something, since the watch began */
+    struct arena *arena;
+    const char *const *of_list, *const *of_line; /* what is picked; NULL: all */
 };
 
 static void list(struct kube_watch *w);
@@ -102,6 +105,7 @@ static void list(struct kube_watch *w)
                                  w->query, w->next_page ? "&continue=" : "",
                                  w->next_page ? kube_query(a, w->next_page) : ""),
             .patience_s = LIST_PATIENCE_S,
+            .pick = w->of_list,
             .done = listed,
             .ctx = w,
         });
@@ -112,8 +116,12 @@ static void list(struct kube_watch *w)
 static void on_line(void *ctx, const char *line, size_t n)
 {
     auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf picked = STRBUF_INIT;
     struct kube_watch *w = ctx;
-    const struct node *event = json_node(a, line, n), *object = node_get(event, "object");
+    bool is_picked = w->of_line && json_pick(line, n, w->of_line, &picked);
+    const struct node *event =
+        is_picked ? json_node(a, picked.buf, picked.len) : json_node(a, line, n);
+    const struct node *object = node_get(event, "object");
     const char *type = node_text(node_get(event, "type"), "");
 
     w->heard = true;
@@ -165,6 +173,26 @@ static void watch(struct kube_watch *w)
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* The paths below a key, and others. */
+static const char *const *below(struct arena *a, const char *key, const char *const *paths,
+                                const char *const *others)
+{
+    size_t n = 0, i = 0;
+    const char **v;
+
+    while (paths[n])
+        n++;
+    while (others[i])
+        i++;
+    v = arena_alloc(a, (n + i + 1) * sizeof(*v));
+    for (i = 0; i < n; i++)
+        v[i] = arena_printf(a, "%s.%s", key, paths[i]);
+    while (*others)
+        v[i++] = *others++;
+    v[i] = NULL;
+    return v;
+}
+
 struct kube_watch *kube_watch_new(struct kube_client *c, uv_loop_t *loop, const char *path,
                                   const char *query, const struct watch_client *client)
 {
@@ -172,6 +200,14 @@ struct kube_watch *kube_watch_new(struct kube_client *c, uv_loop_t *loop, const 
 
     *w = (struct kube_watch){
         .client = c, .to = *client, .path = xstrdup(path), .query = xstrdup(query)};
+    w->arena = arena_new();
+    if (client->pick) {
+        static const char *const of_list[] = {"metadata", "items.metadata.resourceVersion", NULL};
+        static const char *const of_line[] = {"type", "object.metadata.resourceVersion", NULL};
+
+        w->of_list = below(w->arena, "items", client->pick, of_list);
+        w->of_line = below(w->arena, "object", client->pick, of_line);
+    }
     w->timer = xcalloc(1, sizeof(*w->timer));
     (void)uv_timer_init(loop, w->timer);
     w->timer->data = w;
@@ -195,5 +231,6 @@ void kube_watch_free(struct kube_watch *w)
     free(w->query);
     free(w->version);
     free(w->next_page);
+    arena_free(w->arena);
     free(w);
 }

@@ -19,6 +19,8 @@ struct watch_client {
     /* The server refuses it (a right is missing), or does not answer. */
     void (*trouble)(void *ctx, const struct kube_answer *answer);
     void *ctx;
+    /* What is read of an object (json_pick.h), metadata.resourceVersion aside; NULL: all. */
+    const char *const *pick;
 };
 
 struct kube_watch;
