@@ -18,6 +18,7 @@
 
 enum {
     HEARTBEAT_S = KUBE_ANCHOR_S / 3,
+    CREATIONS = 64, /* of pods at a time */
     SHIM_BYTES = 1024 * 1024 - 1024,
     QUOTA_MS = 2000, /* between two tries */
     ASK_S = 5,
@@ -116,6 +117,14 @@ static bool quota_may_pass(struct pod *p, const char *why)
     return clock_mono() < p->quota_until;
 }
 
+/* As many as the client has requests under way: others would only hold memory while they wait. */
+static void create_pods(struct kubernetes *kb)
+{
+    for (; kb->creating < CREATIONS && kb->create_from < kb->plan->n_replicas; kb->create_from++)
+        if (kb->pods[kb->create_from].state == POD_WANTED)
+            create_pod(&kb->pods[kb->create_from]);
+}
+
 /* Quotas and admission say no here: nothing will ever come of this pod. */
 static void pod_created(void *ctx, const struct kube_answer *answer)
 {
@@ -125,8 +134,11 @@ static void pod_created(void *ctx, const struct kube_answer *answer)
                           ? answer->message
                           : node_text(node_get(answer->body, "message"), answer->message);
 
-    if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0 ||
-        p->state != POD_CREATED || kb->releasing)
+    kb->creating--;
+    if (kb->releasing)
+        return;
+    create_pods(kb);
+    if (kube_ok(answer) || strcmp(answer->reason, "AlreadyExists") == 0 || p->state != POD_CREATED)
         return;
     if (quota_may_pass(p, why)) {
         (void)uv_timer_start(p->timer, create_again, QUOTA_MS, 0);
@@ -145,6 +157,7 @@ static void create_pod(struct pod *p)
     free(p->name);
     p->name = xstrdup(kube_pod_name(a, &kb->run, pod_replica(p), p->attempt, p->generation));
     p->state = POD_CREATED;
+    kb->creating++;
     (void)kube_send(kb->api,
                     &(struct kube_request){
                         .method = "POST",
@@ -170,8 +183,10 @@ void cluster_want_pod(struct pod *p, uint32_t attempt)
     p->pull_failed = p->quota_until = p->lost_at = p->ended_at = 0;
     p->invalid = 0;
     p->state = POD_WANTED;
+    if (p->replica < p->kb->create_from)
+        p->kb->create_from = p->replica;
     if (p->kb->missing == 0)
-        create_pod(p);
+        create_pods(p->kb);
 }
 
 void cluster_delete_pod(struct pod *p)
@@ -215,9 +230,7 @@ static void part_created(void *ctx, const struct kube_answer *answer)
     }
     if (--kb->missing > 0 || kb->releasing)
         return;
-    for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
-        if (kb->pods[i].state == POD_WANTED)
-            create_pod(&kb->pods[i]);
+    create_pods(kb);
 }
 
 /* The shim that travels: beside the program; never through PATH. */

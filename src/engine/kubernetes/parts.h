@@ -126,8 +126,10 @@ struct kubernetes {
     struct deferred *deferred;
     size_t n_deferred, cap_deferred;
     uv_timer_t *attach_timer;
-    const char *gone; /* attach: the run is not in the cluster any more, and why; NULL: it is */
-    unsigned missing; /* objects that pods need and that are not there yet */
+    const char *gone;     /* attach: the run is not in the cluster any more, and why; NULL: it is */
+    unsigned missing;     /* objects that pods need and that are not there yet */
+    unsigned creating;    /* pods whose creation has no answer yet */
+    uint32_t create_from; /* no pod before this one waits to be created */
     bool refused, releasing, released;
     bool told_to_end; /* the processes of this attempt were, by us; killed: by SIGKILL */
     bool killed;
