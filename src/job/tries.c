@@ -110,9 +110,13 @@ const struct launch *job_judged(const struct job *job)
     return k >= 0 ? &job->launches[k] : NULL;
 }
 
+/* One that ends after its launcher was left behind and killed: it did not fail. */
 const struct launch *launch_without_ranks(const struct job *job)
 {
     int32_t k = first_that_failed(job, false);
+    const struct proc *p = job->plan->launcher >= 0 ? &job->procs[job->plan->launcher] : NULL;
 
-    return k >= 0 ? &job->launches[k] : NULL;
+    if (k < 0 || (p && p->state == PROC_ENDED && p->end.at < launch_failed_at(&job->launches[k])))
+        return NULL;
+    return &job->launches[k];
 }

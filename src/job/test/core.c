@@ -537,6 +537,30 @@ static struct job *two_mpiruns(uint32_t size, int64_t what, ns_t began)
     return job;
 }
 
+/* The launcher ends while its mpirun has no ranks yet, and we kill that. */
+static void test_left_without_ranks(void)
+{
+    for (int trusts = 0; trusts < 2; trusts++) {
+        struct job *job = begin(&mpi_plan);
+        struct observation end = {.kind = OBS_EXITED, .at = 4 * SEC, .end = how(0, 0)};
+
+        job->rules.trust_launcher = trusts;
+        (void)decide(job, 1 * SEC);
+        (void)started(job, 1, 1 * SEC);
+        (void)started(job, 2, 1 * SEC);
+        (void)decide(job, 1 * SEC);
+        (void)started(job, 0, 1 * SEC);
+        memcpy(end.end.left, "mpirun", sizeof("mpirun"));
+        (void)report(job, &end);
+        (void)mpirun_ended(job, 1, 137, 1, 4 * SEC + 1);
+        (void)decide(job, 5 * SEC);
+        is_int(job->exit_code, trusts ? 0 : 1, "an mpirun that we killed did not fail");
+        sentence_has(job, trusts ? "(--trust-launcher), although mpirun was running"
+                                 : "launcher-0 exited with status 0 while mpirun was running");
+        job_free(job);
+    }
+}
+
 static void test_tries(void)
 {
     struct job *job = two_mpiruns(2, 1, 5 * SEC);
@@ -808,6 +832,7 @@ int main(void)
     test_rank_fails();
     test_launcher_lies();
     test_left_behind();
+    test_left_without_ranks();
     test_script_goes_on();
     test_blame();
     test_blame_without_ranks();
