@@ -257,11 +257,16 @@ test:
 	$(if $(TOGETHER)$(call chosen,$(ALONE)),,echo 'make test: no test has "$(TESTS)" in its path' >&2; failed=1;) \
 	exit $$failed
 
+# Scripts and fuzzers at the same time: most scripts wait, and a busy machine finds more. All of it is run,
+# whatever fails.
 soak: TEST_LIMIT = 7200
 soak: test-programs
-	@MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS))
-	@if command -v clang clang-14 >/dev/null; then $(MAKE) --no-print-directory fuzz RUNS=1000000; \
-	else echo 'SKIP: fuzzers: clang not found; make deps FOR=fuzz'; fi
+	@failed=0; clang=$$(command -v clang clang-14); \
+	[ -z "$$clang" ] || { nice -n 10 $(MAKE) --no-print-directory fuzz RUNS=1000000 >$(B)/soak-fuzz.log 2>&1 & fuzz=$$!; }; \
+	MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS)) || failed=1; \
+	if [ -z "$$clang" ]; then echo 'SKIP: fuzzers: clang not found; make deps FOR=fuzz'; \
+	else wait $$fuzz || failed=1; cat $(B)/soak-fuzz.log; fi; \
+	exit $$failed
 
 # Not a part of test: gigabytes are installed, and minutes go by. What cannot be had is skipped.
 PARTS ?=
