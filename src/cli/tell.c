@@ -135,7 +135,7 @@ static void tell_first_failure(const struct job *job, const struct verdict_conte
 {
     const struct cause *c = &job->cause;
     auto_strbuf struct strbuf text = STRBUF_INIT, rule = STRBUF_INIT, hint = STRBUF_INIT,
-                              alike = STRBUF_INIT, early = STRBUF_INIT, killed = STRBUF_INIT;
+                              alike = STRBUF_INIT, early = STRBUF_INIT, besides = STRBUF_INIT;
     const struct early left = early_find(job, (const char *const *)ctx->tail->v, ctx->other);
     char when[CLOCK_TEXT];
 
@@ -149,9 +149,10 @@ static void tell_first_failure(const struct job *job, const struct verdict_conte
     verdict_alike(job, &alike);
     if (alike.len > 0)
         (void)fprintf(stderr, "  %s\n", alike.buf);
-    verdict_killed(job, &killed);
-    if (killed.len > 0)
-        (void)fprintf(stderr, "  %s\n", killed.buf + strlen("; "));
+    verdict_earlier(job, &besides);
+    verdict_killed(job, &besides);
+    if (besides.len > 0)
+        (void)fprintf(stderr, "  %s\n", besides.buf + strlen("; "));
     tell_tail(job, ctx);
     hint_for(job, (const char *const *)ctx->tail->v, &hint);
     if (hint.len > 0)

@@ -7,6 +7,7 @@
  *     Abort(805980678) on node 2 (rank 2 in comm 0): Fatal error in      MPICH's error handler
  *       internal_Send: Invalid rank, error stack:
  *     The user-provided time limit for job execution has been reached    mpirun --timeout
+ *     APPLICATION TIMED OUT, TIMEOUT = 3s                                MPIEXEC_TIMEOUT of Hydra
  */
 #include "foreground/aborts.h"
 
@@ -69,7 +70,8 @@ static bool of_mpich_error(const char *text, struct abort *ret)
 static bool of_time_limit(const char *text, struct abort *ret)
 {
     *ret = (struct abort){.kind = BLAME_TIMEOUT};
-    return strstr(text, "time limit for job execution has been reached");
+    return strstr(text, "time limit for job execution has been reached") ||
+           strstr(text, "APPLICATION TIMED OUT, TIMEOUT = ");
 }
 
 static bool look_in(int logs_fd, const char *name, off_t from, struct abort *ret)

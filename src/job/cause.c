@@ -240,7 +240,7 @@ static bool no_rank_cause(const struct job *job, struct cause *ret)
     bool of_its_daemon = l && l->blame.kind != BLAME_NONE;
 
     if (!l || !launcher_decides(job) || (!of_its_daemon && !launcher_ok(job)) ||
-        job->procs[job->plan->launcher].stop_asked ||
+        (job->procs[job->plan->launcher].stop_asked && job->stop != STOP_STALLED) ||
         (judged && launch_failed_at(judged) && launch_failed_at(judged) < launch_failed_at(l)))
         return false;
     if (of_its_daemon) {
@@ -422,6 +422,8 @@ static bool was_left(const struct proc *launcher, const struct rank *r)
 }
 
 /* Those of earlier mpiruns too: a script may leave the first behind and wait for the second. */
+/* Ranks of an mpirun that was killed may outlive it by a moment: those of one that was tried again
+ * are not the launcher's any more. */
 uint32_t job_ranks_left(const struct job *job)
 {
     const struct proc *launcher = job->plan->launcher >= 0 ? blame_caller(job) : NULL;
@@ -431,7 +433,8 @@ uint32_t job_ranks_left(const struct job *job)
         return 0;
     for (uint32_t k = job->launch_base; k < job->n_launches; k++)
         for (uint32_t i = 0; i < job->launches[k].size; i++)
-            n += was_left(launcher, &job->launches[k].ranks[i]);
+            n += was_left(launcher, &job->launches[k].ranks[i]) &&
+                 !(job->launches[k].over && launch_tried_again(job, k));
     return n;
 }
 

@@ -116,22 +116,39 @@ static void decide_restarts(const struct job *job, const struct live *live, ns_t
             events_add(out, &(struct event){.type = EVENT_RESTART, .at = now, .process = i});
 }
 
+static ns_t later(ns_t a, ns_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The newest mpirun, if it has lost a daemon before it had ranks, and has not ended. */
+static const struct launch *launch_that_lost(const struct job *job)
+{
+    const struct launch *l =
+        job->n_launches > job->launch_base ? &job->launches[job->n_launches - 1] : NULL;
+
+    return l && l->size == 0 && l->blame.kind != BLAME_NONE && !l->over ? l : NULL;
+}
+
 /* When does an MPI job count as stalled? 0 = not in sight.
  *
  * Open MPI's recovery flags make mpirun wait for ever after a rank has failed, Hydra waits for the
  * other ranks of a program that is no MPI program and for a proxy that was killed, and an mpirun
  * whose ranks have all ended may still hang. So: all ranks ended, and mpirun has had the grace
  * period to follow; or a rank failed, a daemon was lost or mpirun ended only some of its ranks, and
- * for the recovery time no rank ended and no byte was written. Once mpirun has ended, what runs is
- * the launcher's own script: that may take as long as it likes. */
+ * for the recovery time no rank ended and no byte was written; or a daemon was lost before there
+ * were ranks, after which mpirun can only give up. Once mpirun has ended, what runs is the
+ * launcher's own script: that may take as long as it likes. */
 static ns_t stall_deadline(const struct job *job)
 {
-    const struct launch *l = job_last_launch(job);
+    const struct launch *l = job_last_launch(job), *lost = launch_that_lost(job);
 
-    if (job->plan->launcher < 0 || !l || l->over ||
-        job->procs[job->plan->launcher].state != PROC_RUNNING)
+    if (job->plan->launcher < 0 || job->procs[job->plan->launcher].state != PROC_RUNNING ||
+        sight_any_lost(job)) /* what it writes may be out of sight, too */
         return 0;
-    if (sight_any_lost(job)) /* what it writes may be out of sight, too */
+    if (lost)
+        return later(lost->blame.at, job->activity) + grace_of(job, (uint32_t)job->plan->launcher);
+    if (!l || l->over)
         return 0;
     if (l->ended == l->size)
         return l->last_end + grace_of(job, (uint32_t)job->plan->launcher);

@@ -1,6 +1,8 @@
 /* tries.c - see tries.h. */
 #include "job/tries.h"
 
+#include "base/limits.h"
+
 static ns_t began_at(const struct launch *l)
 {
     ns_t at = l->began;
@@ -20,12 +22,24 @@ static ns_t ended_at(const struct launch *l)
     return l->over ? l->over : l->last_end;
 }
 
+/* The end of an mpirun that is killed is noticed a moment later, on a busy machine when its caller
+ * has already started the next one. That is not much of the time for which it ran: mpiruns that run
+ * at the same time were started together. */
+static bool began_after(const struct launch *later, const struct launch *l)
+{
+    ns_t end = ended_at(l), life = began_at(l) ? end - began_at(l) : 0, slack = life / 8;
+
+    if (slack > LIMIT_NOTICE_MS * NS_PER_MS)
+        slack = LIMIT_NOTICE_MS * NS_PER_MS;
+    return end > 0 && began_at(later) + slack >= end;
+}
+
 static bool is_retry(const struct launch *later, const struct launch *l)
 {
     bool other = later->program && l->program && later->program != l->program;
 
     return later->size > 0 && !other && (l->size == 0 || later->size <= l->size) &&
-           ended_at(l) > 0 && began_at(later) >= ended_at(l);
+           began_after(later, l);
 }
 
 bool launch_tried_again(const struct job *job, uint32_t launch)

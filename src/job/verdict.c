@@ -196,7 +196,7 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
         verdict_oom(&c->end, out);
         break;
     case CAUSE_SIGNAL:
-        if (c->blame == BLAME_SIGNAL) { /* the launcher's script went on and ended with 0 */
+        if (c->blame == BLAME_SIGNAL && c->end.code >= 0) { /* the launcher's script went on */
             add_exit(job, c, out);
             break;
         }
@@ -466,11 +466,11 @@ const char *verdict_aside(const struct job *job)
         return "; the supervisor (muster-shim) did not respond and was killed";
     if (job->plan->launcher >= 0 && job->cause.blame == BLAME_NOTHING)
         return "; the launcher still exited with status 0";
+    if (job->plan->launcher >= 0 && job->stop == STOP_STALLED)
+        return "; mpirun did not exit and was stopped";
     if (job->plan->launcher < 0 || (job->cause.kind != CAUSE_NONE && job->cause.rank < 0))
         return "";
     const struct proc *p = &job->procs[job->plan->launcher];
-    if (job->stop == STOP_STALLED)
-        return "; mpirun did not exit and was stopped";
     if (job->cause.rank >= 0 && p->state == PROC_ENDED && ending_ok(&p->end))
         return "; the launcher still exited with status 0";
     return "";
@@ -618,6 +618,8 @@ void verdict_sentence_after(const struct job *job, const char *before, const cha
             strbuf_addf(out, ": %s", says);
     }
     strbuf_addstr(out, verdict_aside(job));
+    if (c->kind != CAUSE_NONE)
+        verdict_earlier(job, out);
     verdict_rule(job, out);
     verdict_restarts(job, out);
     verdict_killed(job, out);

@@ -19,6 +19,10 @@ void verdict_killed_inside(const struct job *job, const struct cause *cause, str
  * tell, also in a job that succeeded. Or nothing. */
 void verdict_killed(const struct job *job, struct strbuf *out);
 
+/* "; an earlier mpirun failed: rank 1 on worker-0 exited with status 5": what the launcher's script
+ * has tried again. Or nothing. */
+void verdict_earlier(const struct job *job, struct strbuf *out);
+
 /* What could not be executed, of a cause that is that; secrets are not masked. */
 const char *verdict_program(const struct job *job, const struct cause *cause);
 

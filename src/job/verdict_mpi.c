@@ -1,10 +1,12 @@
 /* verdict_mpi.c - see verdict_mpi.h. */
 #include "job/verdict_mpi.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/signame.h"
 #include "job/tries.h"
+#include "job/verdict.h"
 
 static const char *plural(uint32_t n)
 {
@@ -34,6 +36,43 @@ bool verdict_no_ranks(const struct cause *c, struct strbuf *out)
     return c->blame == BLAME_NOTHING;
 }
 
+/* Did mpirun hand its signal on to ranks, which ended by it? */
+static bool is_passed_on(const struct launch *l)
+{
+    int sig = l->blame.kind == BLAME_SIGNAL ? l->blame.end.signal : 0;
+
+    for (uint32_t i = 0; (sig == SIGUSR1 || sig == SIGUSR2) && i < l->size; i++)
+        if (l->ranks[i].state == PROC_ENDED && l->ranks[i].end.signal == sig)
+            return true;
+    return false;
+}
+
+/* "mpirun was ended by SIGTERM and stopped 2 ranks" */
+static void add_mpirun_blame(const struct launch *l, uint32_t stopped, struct strbuf *out)
+{
+    const struct blame *b = &l->blame;
+
+    strbuf_addstr(out, "mpirun ");
+    if (is_passed_on(l))
+        strbuf_addf(out, "received %s and passed it on, which ended ", signal_name(b->end.signal));
+    else if (b->kind == BLAME_SIGNAL)
+        strbuf_addf(out, "was ended by %s and stopped ", signal_name(b->end.signal));
+    else if (b->kind == BLAME_TIMEOUT)
+        strbuf_addstr(out, "reached its own time limit and stopped ");
+    else
+        strbuf_addstr(out, "stopped ");
+    strbuf_addf(out, "%u rank%s", stopped, plural(stopped));
+}
+
+static uint32_t unfinished(const struct launch *l)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->size; i++)
+        n += !(l->ranks[i].state == PROC_ENDED && ending_ok(&l->ranks[i].end));
+    return n;
+}
+
 static void add_try(const struct job *job, uint32_t k, struct strbuf *out)
 {
     const struct launch *l = &job->launches[k];
@@ -42,7 +81,7 @@ static void add_try(const struct job *job, uint32_t k, struct strbuf *out)
     if (l->size == 0) {
         add_without_ranks(job, l, out);
     } else if (!r) {
-        strbuf_addstr(out, "mpirun stopped its ranks");
+        add_mpirun_blame(l, unfinished(l), out);
     } else {
         strbuf_addf(out, "rank %d on %s ", l->first_failed, job->plan->replicas[r->replica].name);
         if (r->end.oom)
@@ -96,11 +135,8 @@ void verdict_mpirun(const struct job *job, const struct cause *c, struct strbuf 
 
     if (stopped == 0)
         return;
-    if (c->blame == BLAME_SIGNAL)
-        strbuf_addf(out, "mpirun was ended by %s", signal_name(job_judged(job)->blame.end.signal));
-    else
-        strbuf_addstr(out, "mpirun reached its own time limit");
-    strbuf_addf(out, " and stopped %u rank%s; ", stopped, plural(stopped));
+    add_mpirun_blame(job_judged(job), stopped, out);
+    strbuf_addstr(out, "; ");
 }
 
 bool verdict_blame(const struct cause *c, struct strbuf *out)

@@ -23,7 +23,4 @@ void verdict_unobserved(const struct job *job, struct strbuf *out);
 /* Instead of all that: an mpirun that started no rank. False: it is not that. */
 bool verdict_no_ranks(const struct cause *c, struct strbuf *out);
 
-/* After a success: tries before it that failed. */
-void verdict_earlier(const struct job *job, struct strbuf *out);
-
 #endif

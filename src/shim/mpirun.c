@@ -60,13 +60,13 @@ static bool ends(int sig)
            sig == SIGABRT;
 }
 
-static void tell_signal(int sock, int sig)
+static void tell_signal(int sock, int sig, ns_t at)
 {
     auto_strbuf struct strbuf frame = STRBUF_INIT;
     size_t begin = wire_frame_begin(&frame, WIRE_MPIRUN_SIGNAL);
 
     wire_put_u32(&frame, (uint32_t)sig);
-    wire_put_i64(&frame, clock_run());
+    wire_put_i64(&frame, at);
     wire_frame_end(&frame, begin);
     (void)packet_send(sock, &frame, NULL, 0);
 }
@@ -114,9 +114,19 @@ static void skip_echo(int sig)
     (void)sigtimedwait(&only, NULL, &now);
 }
 
+/* SIGUSR1 and SIGUSR2, which mpirun hands on to its ranks: they may take it for a request, or end
+ * by it. Then mpirun says so by its own status, Hydra without the 128. */
+static bool ended_by(int status, int passed)
+{
+    return passed && WIFEXITED(status) &&
+           (WEXITSTATUS(status) == 128 + passed || WEXITSTATUS(status) == passed);
+}
+
 /* Passes signals on until the real one has ended; its wait status. */
 static int attend(int sock, pid_t pid)
 {
+    int passed = 0;
+    ns_t passed_at = 0;
     sigset_t all;
     int status;
 
@@ -126,14 +136,20 @@ static int attend(int sock, pid_t pid)
 
         if (sig <= 0 || sig == SIGCHLD)
             continue;
-        if (ends(sig))
-            tell_signal(sock, sig);
+        if (ends(sig)) {
+            tell_signal(sock, sig, clock_run());
+        } else if ((sig == SIGUSR1 || sig == SIGUSR2) && sig != passed) {
+            passed = sig;
+            passed_at = clock_run();
+        }
         (void)kill(pid, sig);
         if (ends(sig))
             skip_echo(sig);
     }
     if (WIFSIGNALED(status))
-        tell_signal(sock, WTERMSIG(status));
+        tell_signal(sock, WTERMSIG(status), clock_run());
+    else if (ended_by(status, passed))
+        tell_signal(sock, passed, passed_at);
     tell_end(sock, status);
     return status;
 }

@@ -293,6 +293,12 @@ static void watch_mpirun(struct shim *s, struct launch *l, pid_t daemon)
         l->mpirun_fd = TAKE_FD(fd);
 }
 
+/* Of a launch whose mpirun is in another pod: its supervisor sees the end (elsewhere.c). */
+static bool is_elsewhere(const struct shim *s, const struct launch *l)
+{
+    return s->pod && *l->name.origin;
+}
+
 /* mpirun starts no rank before all its daemons have answered, and gives up if one is lost: there
  * may be no launch yet. Only a signal tells one that was killed from one that mpirun let go. */
 void ranks_daemon_failed(struct shim *s, const struct child *daemon, pid_t agent,
@@ -314,12 +320,8 @@ void ranks_daemon_failed(struct shim *s, const struct child *daemon, pid_t agent
     }
     daemon_lost(s, &l->loss, &lost, daemon->replica, &l->name, clock_run());
     daemon_ended(s, &l->loss, &l->name, daemon->pid, status);
-}
-
-/* Of a launch whose mpirun is in another pod: its supervisor sees the end (elsewhere.c). */
-static bool is_elsewhere(const struct shim *s, const struct launch *l)
-{
-    return s->pod && *l->name.origin;
+    if (l->size == 0 && l->mpirun_fd < 0 && !is_elsewhere(s, l)) /* nobody would see its end */
+        tell_over(s, l, clock_run());
 }
 
 /* --- a rank's life ---------------------------------------------------------------------------- */
@@ -596,7 +598,7 @@ int mpirun_signal(struct shim *s, const struct client *c, struct packet *p)
     if (elsewhere_signalled(s, c->pid, sig, within(at, 1, clock_run())))
         return 0;
     for (struct launch *l = s->newest_launch; l; l = l->older)
-        if (l->stand_in == c->pid && l->n_live > 0 && !l->over)
+        if (l->stand_in == c->pid && (l->n_live > 0 || at <= l->last_end) && !l->over)
             launch_signalled(s, &l->loss, &l->name, sig, within(at, 1, clock_run()));
     return 0;
 }

@@ -537,6 +537,69 @@ static struct job *two_mpiruns(uint32_t size, int64_t what, ns_t began)
     return job;
 }
 
+/* A daemon is lost before there are ranks, and mpirun hangs over that. */
+static void test_hangs_without_ranks(void)
+{
+    struct job *job = begin(&mpi_plan);
+
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 0, 1 * SEC);
+    blamed(job, BLAME_DAEMON, 0, SIGKILL, 2 * SEC);
+    is_str(decide(job, 3 * SEC), "", "mpirun gets its time");
+    has(decide(job, 60 * SEC), "T", "then it is told to end");
+    (void)exited(job, 0, 0, SIGTERM, 61 * SEC);
+    (void)decide(job, 61 * SEC);
+    is_int(job->exit_code, 128 + SIGKILL, "the daemon that was lost is the cause");
+    sentence_has(job, "worker-1 lost its MPI daemon (killed by SIGKILL)");
+    sentence_has(job, "; mpirun did not exit and was stopped");
+    job_free(job);
+
+    job = begin(&mpi_plan);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 1, 1 * SEC);
+    (void)started(job, 2, 1 * SEC);
+    (void)decide(job, 1 * SEC);
+    (void)started(job, 0, 1 * SEC);
+    blamed(job, BLAME_DAEMON, 0, SIGKILL, 2 * SEC);
+    (void)mpirun_ended(job, 1, 1, 1, 3 * SEC);
+    is_str(decide(job, 600 * SEC), "", "a script that goes on after its mpirun has its time");
+    job_free(job);
+}
+
+/* A signal that mpirun passes on to its ranks, which end by it. */
+static void test_passed_on(void)
+{
+    struct job *job = mpi_running();
+
+    (void)rank_exited(job, 1, 0, 0, SIGUSR1, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGUSR1, 3 * SEC + 1);
+    blamed(job, BLAME_SIGNAL, 0, SIGUSR1, 3 * SEC - 1);
+    (void)mpirun_ended(job, 1, 138, 1, 4 * SEC);
+    (void)exited(job, 0, 124, 0, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 124, "the launcher's status");
+    is_int(job->cause.rank, -1, "no rank is the cause");
+    is_int(job_rank_outcome(job, 0, 1), OUTCOME_STOPPED, "the ranks were stopped");
+    sentence_has(job, "mpirun received SIGUSR1 and passed it on, which ended 2 ranks; launcher-0 "
+                      "exited with status 124 (timed out)");
+    job_free(job);
+
+    job = mpi_running();
+    (void)mpirun_ended(job, 1, 0, 1, 3 * SEC);
+    blamed(job, BLAME_SIGNAL, 0, SIGKILL, 3 * SEC);
+    (void)rank_exited(job, 1, 0, 0, SIGKILL, 3 * SEC);
+    (void)rank_exited(job, 1, 1, 0, SIGKILL, 3 * SEC);
+    (void)exited(job, 0, 0, SIGKILL, 4 * SEC);
+    (void)decide(job, 4 * SEC);
+    is_int(job->exit_code, 137, "a launcher that is killed with its mpirun");
+    sentence_has(job, "mpirun was ended by SIGKILL and stopped 2 ranks; launcher-0 was killed by "
+                      "SIGKILL");
+    job_free(job);
+}
+
 /* The launcher ends while its mpirun has no ranks yet, and we kill that. */
 static void test_left_without_ranks(void)
 {
@@ -582,6 +645,9 @@ static void test_tries(void)
     job_free(job);
     job = two_mpiruns(2, 1, 4 * SEC);
     is_int(job->exit_code, 5, "nor one that was started before the first had ended");
+    job_free(job);
+    job = two_mpiruns(2, 1, 5 * SEC - 400 * NS_PER_MS);
+    is_int(job->exit_code, 0, "unless that end was only noticed late");
     job_free(job);
 }
 
@@ -833,6 +899,8 @@ int main(void)
     test_launcher_lies();
     test_left_behind();
     test_left_without_ranks();
+    test_hangs_without_ranks();
+    test_passed_on();
     test_script_goes_on();
     test_blame();
     test_blame_without_ranks();
