@@ -203,6 +203,8 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
         strbuf_addf(out, " was killed by %s", signal_name(c->end.signal));
         if (c->end.signal != SIGKILL) /* its words are "killed" */
             strbuf_addf(out, " (%s)", signal_words(c->end.signal));
+        if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
+            verdict_killed_inside(job, c, out);
         break;
     default:
         add_exit(job, c, out);

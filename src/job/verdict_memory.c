@@ -73,7 +73,7 @@ void verdict_killed_inside(const struct job *job, const struct cause *c, struct 
 
     e.memory_peak = -1; /* that of another moment */
     strbuf_addf(out, " (a process in %s was",
-                in == c->replica ? "it" : job->plan->replicas[in].name);
+                in == c->replica && c->rank < 0 ? "it" : job->plan->replicas[in].name);
     add_killed(&e, out);
     strbuf_addch(out, ')');
 }

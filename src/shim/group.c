@@ -29,7 +29,8 @@ struct group {
     char *memory_dir;                  /* NULL: not limited */
     int64_t memory;
     bool unified;
-    int64_t oom_kills; /* those that have been told */
+    int64_t oom_kills;    /* those that have been told */
+    int64_t before, last; /* those at the look before the last one, and at that */
 };
 
 struct groups {
@@ -207,11 +208,27 @@ static bool looks_killed(int status)
     return WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == 128 + SIGKILL;
 }
 
+static int64_t count_kills(const struct group *g)
+{
+    return cgroup_number(g->memory_dir, g->unified ? "memory.events" : "memory.oom_control",
+                         "oom_kill ");
+}
+
 static bool has_killed(const struct group *g)
 {
-    return g && g->memory_dir &&
-           cgroup_number(g->memory_dir, g->unified ? "memory.events" : "memory.oom_control",
-                         "oom_kill ") > g->oom_kills;
+    return g && g->memory_dir && count_kills(g) > g->oom_kills;
+}
+
+void groups_look(struct shim *s)
+{
+    for (uint32_t i = 0; i < s->n_replicas; i++) {
+        struct group *g = s->replicas[i].group;
+
+        if (!g || !g->memory_dir)
+            continue;
+        g->before = g->last;
+        g->last = count_kills(g);
+    }
 }
 
 static void add_numbers(const struct group *g, struct oom *oom)
@@ -230,10 +247,10 @@ static bool reached_limit(const struct group *g)
                          g->unified ? "oom " : "") != 0;
 }
 
-/* Its own group counts only those that were in it. */
+/* Its own group counts only those that were in it. What was killed long ago was another. */
 static void killed_inside(struct shim *s, struct replica *r, int status, struct oom *oom)
 {
-    oom->killed = looks_killed(status);
+    oom->killed = looks_killed(status) && count_kills(r->group) > r->group->before;
     oom->in = oom->killed ? -1 : (int32_t)(r - s->replicas);
     r->group->oom_kills += oom->killed;
     if (!reached_limit(r->group))

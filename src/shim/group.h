@@ -40,6 +40,8 @@ int group_join(const struct group *g);
 
 /* Was it memory that ended a process of the replica with this wait status? */
 struct oom group_oom(struct shim *s, struct replica *r, int status);
+/* Every few seconds (outer.c): a kill is recent until the second look after it. */
+void groups_look(struct shim *s);
 
 /* The part of WIRE_EXITED and WIRE_RANK_EXITED that is about memory. */
 void memory_put(struct strbuf *out, struct shim *s, struct replica *r, int status);

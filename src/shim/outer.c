@@ -113,9 +113,10 @@ static void timer_ready(struct shim *s, struct watch *w)
     struct outer *o = (struct outer *)w;
     uint64_t times;
 
-    (void)s;
-    if (read(o->timer_fd, &times, sizeof(times)) == sizeof(times))
-        look_at_all(o);
+    if (read(o->timer_fd, &times, sizeof(times)) != sizeof(times))
+        return;
+    look_at_all(o);
+    groups_look(s);
 }
 
 /* Without a timer (no descriptor is left) the first look stays the one compared with. */

@@ -188,6 +188,8 @@ void check_record(struct sim *s);
 void check_early(struct sim *s);
 /* Of the mpiruns after base up to last, the first that failed and was not tried again; 0 = none. */
 uint32_t oracle_mpirun(const struct sim *s, uint32_t base, uint32_t last);
+/* Has this mpirun ended, and was the same tried again up to the last one? */
+bool oracle_over_and_tried_again(const struct sim *s, uint32_t mpirun, uint32_t last);
 const struct event *oracle_leaver(const struct sim *s, size_t until, uint32_t launch); /* or NULL */
 
 /* oracle.c */

@@ -344,7 +344,7 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
 }
 
 /* Did the launcher end with 0 over ranks that had not? Of the mpirun that counts all have to;
- * of the others none may be left running. */
+ * of the others none may be left running, but by an mpirun that ended before and was tried again. */
 static bool unfinished(const struct sim *s, const struct event *launcher)
 {
     uint32_t last = its_mpirun(s), base = 0, seen = 0;
@@ -365,8 +365,9 @@ static bool unfinished(const struct sim *s, const struct event *launcher)
                 s->log.v[k].launch == ev->launch && s->log.v[k].rank == ev->rank)
                 end = &s->log.v[k];
         bool ended = end->type == EVENT_RANK_EXITED;
-        bool left = !ended || (end->at > launcher->at &&
-                               (end->end.told == 0 || end->end.told > launcher->at));
+        bool left = (!ended || (end->at > launcher->at &&
+                                (end->end.told == 0 || end->end.told > launcher->at))) &&
+                    !oracle_over_and_tried_again(s, ev->launch, seen);
         bad |= !(ended && ending_ok(&end->end)) && (left || ev->launch == last);
     }
     return bad;
