@@ -175,7 +175,7 @@ is "$rc" 125 "a time that is none is refused"
 
 run_job --hang-timeout 1s --grace 1s -n 3 -- sh -c 'test $RANK = 1 || exec sleep 1000'
 is "$rc $(json kind "$(hang_file hang.json)")" "124 ranks-left" "a rank has ended and others stay"
-like "$(report verdict)" '1 of 3 ranks has ended; the others have not read or written a byte' "which is said"
+like "$(report verdict)" '1 of 3 ranks has ended \(rank . on worker-0, status 0\); the others have not read or written a byte' "which is said"
 
 # The launcher had a process; it has none now, and reads for ever.
 cat >"$WORK/alone.yaml" <<'YAML'

@@ -197,7 +197,10 @@ static void tell_hang(const struct job *job, struct strbuf *text)
 
     if (!table || !until)
         return;
-    strbuf_truncate(text, (size_t)(until - text->buf) + strlen("(--hang-timeout)"));
+    until += strlen("(--hang-timeout)");
+    if (strstr(until, " stopped")) /* that is why, and the table may not have it */
+        until = strstr(until, "; see ") ? strstr(until, "; see ") : until;
+    strbuf_truncate(text, (size_t)(until - text->buf));
 }
 
 static void tell_path(const char *before, const char *path, const char *after)

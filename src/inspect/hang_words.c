@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/signame.h"
 #include "inspect/hang.h"
 #include "inspect/waits.h"
 
@@ -112,19 +113,36 @@ static size_t add_edges(const struct hang_seen *seen, const char *before, struct
     return n;
 }
 
-/* Ranks that have ended and those that have not. */
+/* " (rank 2 on worker-1, status 0)" */
+static void add_ended(const struct job *job, uint32_t rank, uint32_t replica,
+                      const struct ending *end, struct strbuf *out)
+{
+    strbuf_addf(out, " (rank %u on %s, ", rank, job->plan->replicas[replica].name);
+    if (end->signal)
+        strbuf_addf(out, "%s)", signal_name(end->signal));
+    else
+        strbuf_addf(out, "status %d)", end->code);
+}
+
+/* Ranks that have ended and those that have not; a single one is why the others wait. */
 static void add_rank_counts(const struct job *job, struct strbuf *out)
 {
     const struct launch *l = job_last_launch(job);
-    uint32_t ended = l ? l->ended : 0, total = l ? l->size : 0;
+    auto_strbuf struct strbuf who = STRBUF_INIT;
+    uint32_t ended = 0, total = l ? l->size : 0;
 
-    for (uint32_t i = 0; !l && i < job->plan->n_processes; i++)
-        if (job->plan->processes[i].rank >= 0) {
-            total++;
-            ended += job->procs[i].state == PROC_ENDED;
-        }
-    strbuf_addf(out, "%u of %u ranks %s ended; the others", ended, total,
-                ended == 1 ? "has" : "have");
+    for (uint32_t i = 0; l && i < l->size; i++)
+        if (l->ranks[i].state == PROC_ENDED && ended++ == 0)
+            add_ended(job, i, l->ranks[i].replica, &l->ranks[i].end, &who);
+    for (uint32_t i = 0; !l && i < job->plan->n_processes; i++) {
+        const struct process *p = &job->plan->processes[i];
+
+        total += p->rank >= 0;
+        if (p->rank >= 0 && job->procs[i].state == PROC_ENDED && ended++ == 0)
+            add_ended(job, (uint32_t)p->rank, p->replica, &job->procs[i].end, &who);
+    }
+    strbuf_addf(out, "%u of %u ranks %s ended%s; the others", ended, total,
+                ended == 1 ? "has" : "have", ended == 1 ? who.buf : "");
 }
 
 void hang_sentence(const struct hang_seen *seen, struct strbuf *out)
