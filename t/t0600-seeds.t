@@ -10,7 +10,7 @@
 LIMIT=100
 
 EXAMPLES=$TOP/examples
-export PATH="$TOP/t/standins:$PATH" PYTHONDONTWRITEBYTECODE=1
+export PATH="$TOP/t/standins:$PATH" PYTHONPATH="$TOP/t/standins/python" PYTHONDONTWRITEBYTECODE=1
 
 have_mpi openmpi || skip_all "no Open MPI here"
 ok "the files are the documents' own" sh -c "cd '$TOP' && sha256sum -c --quiet t/seeds.sha256"
@@ -72,7 +72,7 @@ if can_be_user; then
     user_copy
     cp -R "$EXAMPLES" "$WORK/kube" "$TOP/t/standins" "$USER_DIR"
     chown -R "$USER_ID" "$USER_DIR"
-    export PATH="$USER_DIR/standins:$PATH"
+    export PATH="$USER_DIR/standins:$PATH" PYTHONPATH="$USER_DIR/standins/python"
     sed "s,$EXAMPLES,$USER_DIR/examples,; s,$WORK/kube,$USER_DIR/kube," "$WORK/files" >"$WORK/files.user"
     while read -r file ranks replicas all; do
         [ -z "$all$SOAK" ] || try as_user names "$file" "$ranks" "$replicas"
