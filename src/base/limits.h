@@ -109,6 +109,8 @@
 #define LIMIT_RESTARTS 3    /* per process, if the file sets restarts without a limit */
 #define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
+#define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
+#define LIMIT_QUEUE_LOOK 1000       /* waiting jobs that a decision tries to start, beyond those */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* errors reported per JSON text */
 #define LIMIT_SECRET_BYTES (127 * 1024) /* a value of a Secret or ConfigMap; the limit of exec */
