@@ -26,7 +26,7 @@
 
 #include "base/arena.h"
 #include "engine/engine.h"
-#include "engine/sim/rng.h"
+#include "base/rng.h"
 
 /* How one process or rank behaves; times in simulated ms, -1 = never. */
 struct sim_fate {

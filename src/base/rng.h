@@ -1,6 +1,6 @@
 /* rng.h - chance from a seed: the same seed gives the same course of events on every machine. */
-#ifndef ENGINE_SIM_RNG_H
-#define ENGINE_SIM_RNG_H
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
 
 #include <stdbool.h>
 #include <stdint.h>
