@@ -7,6 +7,12 @@
 #include "base/mem.h"
 #include "queue/inside.h"
 
+static void wake_at(struct queue_decisions *ret, ns_t at)
+{
+    if (ret->wake == 0 || at < ret->wake)
+        ret->wake = at;
+}
+
 /* Running jobs hold their places. Those that exceeded their time have to stop. */
 static void take_stock(struct deciding *d, struct queue_decisions *ret)
 {
@@ -20,8 +26,8 @@ static void take_stock(struct deciding *d, struct queue_decisions *ret)
             GROW(d->stops, d->n_stops, d->cap_stops);
             d->stops[d->n_stops++] =
                 (struct queue_stop){.job = d->w->running[i], .why = QUEUE_EXCEEDED, .other = NONE};
-        } else if (ret->wake == 0 || end < ret->wake) {
-            ret->wake = end;
+        } else {
+            wake_at(ret, end);
         }
     }
 }
@@ -51,7 +57,8 @@ static bool hold_up(struct deciding *d, uint32_t job, struct queue_wait *wait)
         wait->need = stopping;
     }
     if (!may_reserve(d, l, on_quota)) {
-        l->shut = ++l->looked >= LIMIT_QUEUE_LOOK;
+        l->shut = on_quota && ++l->looked >= LIMIT_QUEUE_LOOK;
+        d->shut = !on_quota && ++d->n_looked >= LIMIT_QUEUE_LOOK;
     } else if (earliest(d, j, &at)) {
         reserve_job(d, job, at);
         d->n_reservations += !on_quota;
@@ -113,6 +120,11 @@ static void give_results(struct deciding *d, struct queue_decisions *ret)
         memcpy(starts, d->starts, d->n_starts * sizeof(*starts));
     if (d->n_stops > 0)
         memcpy(stops, d->stops, d->n_stops * sizeof(*stops));
+    for (uint32_t i = 0; i < d->n_starts; i++) {
+        ns_t end = end_if(d, &d->w->jobs[starts[i].job], d->now);
+        if (end < FOREVER)
+            wake_at(ret, end);
+    }
     if (d->w->explain)
         join_waits(d);
     ret->starts = starts;

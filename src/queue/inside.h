@@ -58,12 +58,13 @@ struct refusal { /* so many replicas did not fit until that time: nor will more,
 };
 enum { MAX_REFUSALS = 32 };
 
-struct line {      /* a queue, while its jobs are put in order */
-    uint32_t next; /* of queue->waiting */
+struct line {                  /* a queue, while its jobs are put in order */
+    uint32_t next;             /* of queue->waiting */
+    struct queue_amount first; /* what that job requests */
     uint64_t share;
     struct queue_amount held;    /* by its jobs, those ordered so far included */
     double per[QUEUE_RESOURCES]; /* share of one unit */
-    uint32_t looked;             /* jobs that wait without a reservation */
+    uint32_t looked;             /* jobs that wait for the quota, without a reservation */
     bool on_quota;               /* one waits for the quota, with a reservation */
     bool shut;                   /* no more of its jobs are considered */
 };
@@ -95,13 +96,15 @@ struct deciding {
     struct claim *claims;
     uint32_t n_claims, cap_claims;
     uint32_t n_reservations; /* without those of jobs that wait for a quota */
+    uint32_t n_looked;       /* jobs without a reservation, likewise */
     struct refusal refusals[MAX_REFUSALS];
     uint32_t n_refusals;
 
     struct line *lines;
     uint32_t *heap; /* queues with jobs to order, the first one on top */
     uint32_t n_heap;
-    uint32_t promised; /* index of that job, or NONE */
+    uint32_t promised;       /* index of that job, or NONE */
+    struct queue_amount all; /* what the job that is considered requests */
 
     struct queue_start *starts;
     uint32_t n_starts, cap_starts;
@@ -121,6 +124,9 @@ void pools_init(struct deciding *d);
 void pools_hold(struct deciding *d, const struct queue_job *j); /* it runs already */
 void pool_take(struct deciding *d, struct pool *p, const struct queue_amount *x, int64_t times,
                ns_t from, ns_t to);
+/* How many times `need` fits, at most `most`, into this, minus what is taken of it. */
+uint32_t times_in(const struct queue_amount *in, const struct queue_amount *taken,
+                  const struct queue_amount *need, uint32_t most);
 uint32_t pool_count(struct deciding *d, struct pool *p, const struct queue_amount *need,
                     const struct queue_amount *taken, uint32_t most, ns_t from, ns_t to);
 void event_add(struct deciding *d, ns_t at, uint32_t machine);
@@ -134,6 +140,7 @@ ns_t job_max(const struct queue_world *w, const struct queue_job *j); /* 0 = unk
 ns_t job_end(const struct deciding *d, const struct queue_job *j);    /* of one that runs */
 bool place(struct deciding *d, const struct queue_job *j, ns_t from, ns_t to);
 bool quota_fits(struct deciding *d, const struct queue_job *j, ns_t from, ns_t to);
+bool fits_ever(struct deciding *d, const struct queue_job *j);
 bool fits_now(struct deciding *d, const struct queue_job *j);
 bool earliest(struct deciding *d, const struct queue_job *j, ns_t *ret);
 void start_job(struct deciding *d, uint32_t job);
@@ -147,8 +154,9 @@ uint32_t order_next(struct deciding *d);             /* index of a job, or NONE 
 void order_forget(struct deciding *d, uint32_t job); /* it has no place after all */
 
 /* why.c */
-/* Has the job no place in the order? *ret then says why. */
-bool why_unplaced(const struct deciding *d, uint32_t job, struct queue_wait *ret);
+/* Has the job, which requests so much, no place in the order? *ret then says why. */
+bool why_unplaced(const struct deciding *d, uint32_t job, const struct queue_amount *all,
+                  struct queue_wait *ret);
 void why_add_unplaced(struct deciding *d, const struct queue_wait *wait);
 void why_waits(struct deciding *d, uint32_t job, bool looked, struct queue_wait *ret);
 

@@ -64,12 +64,10 @@ static void set_share(struct line *l)
     l->share = most < 1e9 ? (uint64_t)(most * 1e9 + 0.5) : UINT64_MAX;
 }
 
-static void hold(struct line *l, const struct queue_job *j, int sign)
+static void hold(struct line *l, const struct queue_amount *all, int sign)
 {
-    struct queue_amount all = job_total(j);
-
     for (int r = 0; r < QUEUE_RESOURCES; r++)
-        l->held.v[r] += sign * all.v[r];
+        l->held.v[r] += sign * all->v[r];
     set_share(l);
 }
 
@@ -113,15 +111,37 @@ static void sift(struct deciding *d, uint32_t i)
     }
 }
 
+enum { AHEAD = 8 }; /* jobs are sorted by priority, and not where they lie: memory is asked early */
+
 /* Passes by what has no place in the order. */
 static void skip(struct deciding *d, uint32_t q)
 {
     struct queue_wait wait;
     uint32_t job;
 
-    while ((job = first_of(d, q)) != NONE && why_unplaced(d, job, &wait)) {
+    const struct queue *queue = &d->w->queues[q];
+
+    for (struct line *l = &d->lines[q]; (job = first_of(d, q)) != NONE; l->next++) {
+        if (queue->n_waiting - l->next > AHEAD)
+            __builtin_prefetch(&d->w->jobs[queue->waiting[l->next + AHEAD]]);
+        l->first = job_total(&d->w->jobs[job]);
+        if (!why_unplaced(d, job, &l->first, &wait))
+            return;
         why_add_unplaced(d, &wait);
+    }
+}
+
+/* A promise holds for the first of its queue: one that never fits must not be in front of it. */
+static void skip_impossible(struct deciding *d, uint32_t q)
+{
+    uint32_t job;
+
+    while (d->w->promised && d->w->n_machines > 1 && (job = first_of(d, q)) != NONE &&
+           !fits_ever(d, &d->w->jobs[job])) {
+        why_add_unplaced(
+            d, &(struct queue_wait){.job = job, .ahead = NONE, .why = QUEUE_WHY_NEVER_FITS});
         d->lines[q].next++;
+        skip(d, q);
     }
 }
 
@@ -139,6 +159,7 @@ void order_init(struct deciding *d)
         }
         set_share(l);
         skip(d, q);
+        skip_impossible(d, q);
         if (first_of(d, q) != NONE)
             d->heap[d->n_heap++] = q;
     }
@@ -158,8 +179,9 @@ uint32_t order_next(struct deciding *d)
     if (d->n_heap == 0)
         return NONE;
     uint32_t q = d->heap[0], job = first_of(d, q);
+    d->all = d->lines[q].first;
     d->lines[q].next++;
-    hold(&d->lines[q], &d->w->jobs[job], 1);
+    hold(&d->lines[q], &d->all, 1);
     skip(d, q);
     if (first_of(d, q) == NONE)
         d->heap[0] = d->heap[--d->n_heap];
@@ -170,7 +192,7 @@ uint32_t order_next(struct deciding *d)
 /* Its queue may come sooner by that: its place in the heap is not known. */
 void order_forget(struct deciding *d, uint32_t job)
 {
-    hold(&d->lines[d->w->jobs[job].queue], &d->w->jobs[job], -1);
+    hold(&d->lines[d->w->jobs[job].queue], &d->all, -1);
     for (uint32_t i = d->n_heap / 2; i-- > 0;)
         sift(d, i);
 }

@@ -158,6 +158,21 @@ bool quota_fits(struct deciding *d, const struct queue_job *j, ns_t from, ns_t t
     return pool_count(d, &d->queues[j->queue], &all, NULL, 1, from, to) > 0;
 }
 
+/* Does it fit if nothing else runs? Asked before anything is reserved. */
+bool fits_ever(struct deciding *d, const struct queue_job *j)
+{
+    uint64_t n = 0;
+
+    if (j->n_roles != 1)
+        return place(d, j, FAR + 1, FOREVER);
+    for (uint32_t m = 0; m < d->w->n_machines && n < j->roles[0].replicas; m++) {
+        struct queue_amount has = d->w->machines[m].has;
+        has.v[QUEUE_GPU] = __builtin_popcountll(d->w->machines[m].gpus);
+        n += times_in(&has, NULL, &j->roles[0].each, j->roles[0].replicas);
+    }
+    return n >= j->roles[0].replicas;
+}
+
 /* --- now -------------------------------------------------------------------------------------- */
 
 static bool at_least(const struct queue_amount *a, const struct queue_amount *b)

@@ -165,9 +165,8 @@ void pool_take(struct deciding *d, struct pool *p, const struct queue_amount *x,
     p->free = p->steps[0].free;
 }
 
-/* How many times `need` fits, at most `most`, into this, minus what is taken of it. */
-static uint32_t times_in(const struct queue_amount *in, const struct queue_amount *taken,
-                         const struct queue_amount *need, uint32_t most)
+uint32_t times_in(const struct queue_amount *in, const struct queue_amount *taken,
+                  const struct queue_amount *need, uint32_t most)
 {
     for (int r = 0; r < QUEUE_RESOURCES && most > 0; r++) {
         int64_t left = in->v[r] - (taken ? taken->v[r] : 0), one = need->v[r];

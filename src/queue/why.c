@@ -11,9 +11,9 @@ static bool never(struct queue_wait *ret, enum queue_why why, int r, int64_t nee
 }
 
 /* Is it too large for these machines or its queue, whatever else runs? */
-static bool too_large(const struct deciding *d, const struct queue_job *j, struct queue_wait *ret)
+static bool too_large(const struct deciding *d, const struct queue_job *j,
+                      const struct queue_amount *all, struct queue_wait *ret)
 {
-    struct queue_amount all = job_total(j);
     const struct queue_amount *quota = &d->w->queues[j->queue].quota;
 
     for (uint32_t i = 0; d->w->n_machines > 1 && i < j->n_roles; i++)
@@ -21,10 +21,10 @@ static bool too_large(const struct deciding *d, const struct queue_job *j, struc
             if (j->roles[i].each.v[r] > d->most.v[r] && j->roles[i].replicas > 0)
                 return never(ret, QUEUE_WHY_NEVER_ON, r, j->roles[i].each.v[r], d->most.v[r]);
     for (int r = 0; r < QUEUE_RESOURCES; r++) {
-        if (all.v[r] > d->total.v[r])
-            return never(ret, QUEUE_WHY_NEVER, r, all.v[r], d->total.v[r]);
-        if (quota->v[r] >= 0 && all.v[r] > quota->v[r])
-            return never(ret, QUEUE_WHY_NEVER_QUOTA, r, all.v[r], quota->v[r]);
+        if (all->v[r] > d->total.v[r])
+            return never(ret, QUEUE_WHY_NEVER, r, all->v[r], d->total.v[r]);
+        if (quota->v[r] >= 0 && all->v[r] > quota->v[r])
+            return never(ret, QUEUE_WHY_NEVER_QUOTA, r, all->v[r], quota->v[r]);
     }
     return false;
 }
@@ -51,17 +51,19 @@ static bool waits_for_job(const struct queue_job *j, struct queue_wait *ret)
     return open;
 }
 
-bool why_unplaced(const struct deciding *d, uint32_t job, struct queue_wait *ret)
+bool why_unplaced(const struct deciding *d, uint32_t job, const struct queue_amount *all,
+                  struct queue_wait *ret)
 {
     const struct queue_job *j = &d->w->jobs[job];
+    struct queue_wait x = {.job = job, .ahead = NONE, .why = QUEUE_WHY_PAUSED};
 
-    *ret = (struct queue_wait){.job = job, .ahead = NONE, .why = QUEUE_WHY_PAUSED};
-    if (j->state == QUEUE_PAUSED)
-        return true;
-    if (waits_for_job(j, ret) || too_large(d, j, ret))
-        return true;
-    ret->why = QUEUE_WHY_CLOSED;
-    return d->w->queues[j->queue].closed;
+    if (j->state != QUEUE_PAUSED && !waits_for_job(j, &x) && !too_large(d, j, all, &x)) {
+        x.why = QUEUE_WHY_CLOSED;
+        if (!d->w->queues[j->queue].closed)
+            return false;
+    }
+    *ret = x;
+    return true;
 }
 
 void why_add_unplaced(struct deciding *d, const struct queue_wait *wait)
@@ -156,9 +158,8 @@ static uint64_t in_the_way(struct deciding *d, const struct queue_job *j)
 void why_waits(struct deciding *d, uint32_t job, bool looked, struct queue_wait *ret)
 {
     const struct queue_job *j = &d->w->jobs[job];
-    struct queue_amount all = job_total(j);
 
-    if (on_quota(d, j, &all, ret) || is_short(d, j, &all, ret))
+    if (on_quota(d, j, &d->all, ret) || is_short(d, j, &d->all, ret))
         return;
     if (!looked) {
         ret->why = QUEUE_WHY_ORDER;
