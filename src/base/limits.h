@@ -110,6 +110,9 @@
 #define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
+#define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */
+#define LIMIT_DAY_JOBS 1000000      /* of `sim --queue` */
+#define LIMIT_DAY_MACHINES 100000   /* likewise */
 #define LIMIT_QUEUE_LOOK 1000       /* waiting jobs that a decision tries to start, beyond those */
 
 #define LIMIT_SYNTAX_FAULTS 20          /* errors reported per JSON text */

@@ -34,6 +34,7 @@ struct pool {
     uint64_t gpus;            /* free ids; machines only */
     uint32_t releases;        /* list; NONE ends it */
     struct step *steps;       /* NULL until somebody asks for a later time */
+    ns_t last;                /* the last time at which less is free than before */
     uint32_t n, cap;
 };
 

@@ -201,7 +201,10 @@ bool fits_now(struct deciding *d, const struct queue_job *j)
 {
     ns_t to = end_if(d, j, d->now);
 
-    if (!quota_fits(d, j, d->now, to) || refused(d, j, to))
+    for (int r = 0; r < QUEUE_RESOURCES; r++)
+        if (d->all.v[r] > d->free.v[r] && d->all.v[r] > 0)
+            return false;
+    if (refused(d, j, to) || !quota_fits(d, j, d->now, to))
         return false;
     if (place(d, j, d->now, to))
         return true;

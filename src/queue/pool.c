@@ -163,6 +163,8 @@ void pool_take(struct deciding *d, struct pool *p, const struct queue_amount *x,
     for (; i < end; i++)
         add_times(&p->steps[i].free, x, -times);
     p->free = p->steps[0].free;
+    if (times > 0 && from > p->last)
+        p->last = from;
 }
 
 uint32_t times_in(const struct queue_amount *in, const struct queue_amount *taken,
@@ -189,7 +191,7 @@ uint32_t pool_count(struct deciding *d, struct pool *p, const struct queue_amoun
     make_steps(d, p);
     uint32_t i = step_at(p, from);
     most = times_in(&p->steps[i].free, taken, need, most);
-    for (i++; i < p->n && p->steps[i].at < to && most > 0; i++)
+    for (i++; i < p->n && p->steps[i].at < to && p->steps[i].at <= p->last && most > 0; i++)
         most = times_in(&p->steps[i].free, taken, need, most);
     return most;
 }
