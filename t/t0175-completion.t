@@ -50,6 +50,8 @@ check()
     is "$(completed run --gr)" --grace "an option"
     is "$(completed run --isolate n)" "names network none" "the words that it takes"
     is "$(completed show -o '')" "human json yaml" "also after its letter"
+    is "$(completed sim --queue jo)" job.yaml "a file of a simulated queue"
+    is "$(completed sim -o '')" "human json" "its output formats"
     is "$(completed schema t9)" t9k-mpi "a dialect"
     is "$(completed validate --dialect openpai-)" "openpai-v1 openpai-v2" "as an option's value"
     is "$(completed generate mpi-job-s)" mpi-job-simple "a prototype"
@@ -79,7 +81,7 @@ for shell in bash zsh; do
     if command -v $shell >/dev/null; then
         check
     else
-        skip "no $shell here" 27
+        skip "no $shell here" 29
     fi
 done
 if command -v bash >/dev/null; then

@@ -1,4 +1,5 @@
-/* sim.c - `muster sim`: what would happen to this job if …, as a time line.
+/* sim.c - `muster sim`: what would happen to this job if …, as a time line; `--queue` is another
+ * simulation (sim_queue.c).
  *
  * Plans the job as `explain` does and plays it in simulated time: the core and the journal are
  * those of `run`, the processes are a story made from the options. Nothing is started. The loop and
@@ -15,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
+#include "cli/sim_queue.h"
 #include "dialect/dialect.h"
 #include "engine/sim/sim.h"
 #include "job/verdict.h"
@@ -22,11 +24,12 @@
 #include "rundir/rundir.h"
 
 struct sim_opts {
-    int64_t seed, duration_ms, output_ms;
+    int64_t seed; /* -1 = not given */
+    int64_t duration_ms, output_ms;
     int64_t cancel_ms, pause_ms, resume_ms, hang_ms, lost_ms; /* -1 = never */
     int64_t grace_ms, start_timeout_ms, recovery_timeout_ms;
     bool trust_launcher, hold;
-    const char *faults;
+    const char *faults, *queue, *format;
     struct strvec fail;
     struct job_options job;
 };
@@ -142,13 +145,18 @@ static int read_blow(struct arena *a, const struct plan *plan, const char *text,
     return 0;
 }
 
+static int64_t seed_of(const struct sim_opts *o)
+{
+    return o->seed >= 0 ? o->seed : 1;
+}
+
 static int make_story(struct arena *a, const struct sim_opts *o, const struct plan *plan,
                       struct sim_story *ret, struct err *e)
 {
     struct sim_blow *blows = ARENA_ARRAY(a, struct sim_blow, o->fail.n + 1);
 
     sim_usual_story(a, plan, o->duration_ms, 0, ret);
-    ret->seed = (uint64_t)o->seed;
+    ret->seed = (uint64_t)seed_of(o);
     ret->blows = blows;
     ret->n_blows = (uint32_t)o->fail.n;
     ret->cancel_ms[0] = o->cancel_ms;
@@ -316,7 +324,7 @@ static int play(const struct sim_opts *o, const struct plan *plan, const struct 
     strbuf_release(&line.detail);
     if (*r.broken) {
         fprintf(stderr, "muster sim: an invariant of the job core is violated %s (seed %lld)\n",
-                r.broken, (long long)o->seed);
+                r.broken, (long long)seed_of(o));
     } else {
         verdict_sentence(r.job, &sentence);
         verdict_stopped(r.job, &stopped);
@@ -381,9 +389,19 @@ static int sim_file(const struct verb *verb, const struct sim_opts *o, const cha
     return exit_code;
 }
 
+static int play_queue(const struct verb *verb, const struct sim_opts *o, const struct operands *ops)
+{
+    if (ops->n > 0 || ops->rest)
+        return usage_error(verb, "--queue simulates a queue: no job file can be given");
+    if (o->fail.n > 0 || o->faults || o->cancel_ms >= 0 || o->pause_ms >= 0 || o->resume_ms >= 0 ||
+        o->hang_ms >= 0 || o->lost_ms >= 0)
+        return usage_error(verb, "--queue cannot be combined with what happens to a single job");
+    return sim_queue(o->queue, o->seed, o->format && !strcmp(o->format, "json"));
+}
+
 static int sim_main(const struct verb *verb, int argc, char **argv)
 {
-    struct sim_opts o = {.seed = 1,
+    struct sim_opts o = {.seed = -1,
                          .duration_ms = 600000,
                          .cancel_ms = -1,
                          .pause_ms = -1,
@@ -398,12 +416,14 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
     struct operands ops;
     int exit_code = opts_parse(verb, &o, argc, argv, &ops) < 0 ? verb->usage_exit : 0;
 
-    if (!exit_code && (ops.n != 1 || ops.rest))
+    if (!exit_code && !o.queue && (ops.n != 1 || ops.rest))
         exit_code = usage_error(verb, "exactly one job file is required");
+    if (!exit_code && !o.queue && o.format)
+        exit_code = usage_error(verb, "-o requires --queue");
     if (!exit_code)
         exit_code = job_options_check(verb, &o.job);
     if (!exit_code) {
-        exit_code = sim_file(verb, &o, ops.v[0]);
+        exit_code = o.queue ? play_queue(verb, &o, &ops) : sim_file(verb, &o, ops.v[0]);
         int r = finish_output();
         exit_code = exit_code ? exit_code : r;
     }
@@ -413,6 +433,7 @@ static int sim_main(const struct verb *verb, int argc, char **argv)
 }
 
 #define AT(field) offsetof(struct sim_opts, field)
+static const char *const formats[] = {"human", "json", NULL};
 static const struct opt opts[] = {
     {"fail", 0, OPT_STRINGS, AT(fail), "R@T:HOW",
      .help = "fail replica R at time T: exit=N, signal=NAME, kill or oom"},
@@ -428,6 +449,10 @@ static const struct opt opts[] = {
     {"faults", 0, OPT_STRING, AT(faults), "LIST",
      .help = "inject faults: drop, repeat, delay, crash, all"},
     {"seed", 0, OPT_INT, AT(seed), "N", .help = "set the random seed (default 1)", .min = 0},
+    {"queue", 0, OPT_STRING, AT(queue), "FILE",
+     .help = "simulate a queue instead: its machines and jobs are in FILE"},
+    {"format", 'o', OPT_CHOICE, AT(format), .choices = formats,
+     .help = "set the output format of --queue"},
     {"grace", 0, OPT_DURATION, AT(grace_ms), "D", .help = "as in run"},
     {"start-timeout", 0, OPT_DURATION, AT(start_timeout_ms), "D", .help = "as in run"},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D", .help = "as in run"},
@@ -449,7 +474,9 @@ const struct verb verb_sim = {
     .about = "Simulates the job of FILE without starting anything and prints a time line: when "
              "replicas start, which fails first, what is stopped because of it, and how and with "
              "which exit code the job ends. Every process runs for --duration and exits with "
-             "status 0, unless --fail is given: --fail worker-2@5m:exit=1.",
+             "status 0, unless --fail is given: --fail worker-2@5m:exit=1.\n\n"
+             "With --queue, simulates the jobs of a queue and prints how long they wait and how "
+             "well the machines are used.",
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,
