@@ -69,7 +69,7 @@ struct in_day {
     const struct node *interval, *stop_time;
 };
 
-/* --- the tables --------------------------------------------------------------------------------- */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 static const char *const preemptions[] = {"off", "pause", "requeue", NULL};
 static const char *const spreads[] = {"fixed", "uniform", "exponential", NULL};
@@ -198,7 +198,7 @@ static const struct bind_field day_fields[] = {
 };
 static const struct bind_table day_table = BIND_TABLE("the file", struct in_day, day_fields);
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static ns_t read_duration(const struct binder *b, const struct node *node, ns_t least,
                           ns_t otherwise)
@@ -246,7 +246,7 @@ static int word(const char *const *words, const char *w, int otherwise)
     return otherwise;
 }
 
-/* --- machines and queues ------------------------------------------------------------------------ */
+/* --- machines and queues ---------------------------------------------------------------------- */
 
 static void read_machines(const struct binder *b, const struct in_day *in, struct day *day)
 {
@@ -307,7 +307,7 @@ static void read_queues(const struct binder *b, const struct in_day *in, struct 
     day->queues = v;
 }
 
-/* --- jobs ----------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 /* Without a name: the first queue. */
 static uint32_t find_queue(const struct binder *b, const struct day *day, const struct in_job *x)
@@ -432,7 +432,7 @@ static void read_jobs(const struct binder *b, const struct in_day *in, int64_t s
     ret->names = names;
 }
 
-/* --- the file --------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void read_day(const struct binder *b, const struct node *root, int64_t seed,
                      struct queue_file *ret)

@@ -42,7 +42,7 @@ struct playing {
     struct day_result *ret;
 };
 
-/* --- what happens next -------------------------------------------------------------------------- */
+/* --- what happens next ------------------------------------------------------------------------ */
 
 static bool sooner(const struct happening *a, const struct happening *b)
 {
@@ -89,7 +89,7 @@ static bool next_time(const struct playing *p, ns_t *ret)
     return true;
 }
 
-/* --- the lists that the caller of queue_decide() maintains ------------------------------------- */
+/* --- the lists that the caller of queue_decide() maintains ------------------------------------ */
 
 static uint32_t find(const struct playing *p, const struct queue *q, const struct queue_job *j)
 {
@@ -256,10 +256,11 @@ static void play(struct playing *p)
         now = next > now + p->day->interval ? next : now + p->day->interval;
         catch_up(p, now);
         wake = decide(p, now);
+        wake = wake > now ? wake : 0; /* a time that has passed would be waited for for ever */
     }
 }
 
-/* --- before and after --------------------------------------------------------------------------- */
+/* --- before and after ------------------------------------------------------------------------- */
 
 static void begin(struct playing *p)
 {
@@ -407,7 +408,7 @@ void day_play(const struct day *day, const struct day_watch *watch, struct arena
     free(p.heap);
 }
 
-/* --- random days -------------------------------------------------------------------------------- */
+/* --- random days ------------------------------------------------------------------------------ */
 
 /* Von Neumann's way to exponentially distributed numbers: no logarithm, the same everywhere. */
 static double exponential(struct rng *r)

@@ -1,8 +1,8 @@
 /* inside.h - what the files of the queue share.
  *
- * A pool is what can be held: a machine, or the quota of a queue. It knows what is free from now on,
- * as steps in time. A running job holds its part until its maximum duration is over, a reservation
- * from its time on.
+ * A pool is what can be held: a machine, or the quota of a queue. It knows what is free from now
+ * on, as steps in time. A running job holds its part until its maximum duration is over, a
+ * reservation from its time on.
  */
 #ifndef QUEUE_INSIDE_H
 #define QUEUE_INSIDE_H

@@ -52,7 +52,7 @@ void queue_arrange(struct arena *a, struct queue_world *w)
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
-/* In parts of a thousand million, so that equal fractions are equal whatever they were made from. */
+/* In parts of a thousand million: equal fractions are equal then, whatever they were made from. */
 static void set_share(struct line *l)
 {
     double most = 0;

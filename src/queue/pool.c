@@ -221,7 +221,7 @@ void pools_init(struct deciding *d)
     }
 }
 
-/* Calls of pool_take() for all replicas of a job; those that follow each other on a machine are one.
+/* Calls pool_take() for all replicas of a job; those that follow each other on a machine are one.
  * Only those of later times are events. */
 static void take_places(struct deciding *d, const struct queue_job *j, int sign, ns_t from, ns_t to)
 {

@@ -22,8 +22,8 @@
  * for ever: it passes a reservation only if there is room beside it for good. A job that waits
  * for one of these has a reservation without a time; jobs with a maximum duration pass it, and
  * delay it by that at most. The first LIMIT_QUEUE_RESERVATIONS jobs that wait for machines get
- * reservations, and the first of each queue that waits for its quota; LIMIT_QUEUE_LOOK more jobs are
- * considered, and as many of each queue that wait for its quota.
+ * reservations, and the first of each queue that waits for its quota. LIMIT_QUEUE_LOOK more jobs
+ * are considered, and as many of each queue that wait for its quota.
  *
  * The promise. The first job that cannot start is decisions.promised; the caller hands it back with
  * the next question. As long as it is the first of its queue, its queue comes first among those of

@@ -72,7 +72,7 @@ void why_add_unplaced(struct deciding *d, const struct queue_wait *wait)
         d->waits[d->cap_waits - ++d->n_unplaced] = *wait;
 }
 
-/* --- it has a place ----------------------------------------------------------------------------- */
+/* --- it has a place --------------------------------------------------------------------------- */
 
 static const struct queue_amount *most_free(struct deciding *d)
 {
@@ -134,7 +134,7 @@ static bool fits_unreserved(const struct deciding *d, const struct queue_job *j)
     return true;
 }
 
-/* The first job whose reservation is in the way: where it begins, there is less room than before. */
+/* The first job whose reservation is in the way: where it begins, there is less room. */
 static uint64_t in_the_way(struct deciding *d, const struct queue_job *j)
 {
     ns_t end = end_if(d, j, d->now);

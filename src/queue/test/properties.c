@@ -1,7 +1,7 @@
 /* properties.c - random queues, played to their end, with every rule asked after every decision.
  *
  * MUSTER_TEST_SEED sets the first seed (1), MUSTER_QUEUES how many queues (1,000; with MUSTER_SOAK
- * 10,000), MUSTER_BROKEN after how many that break a rule it ends (5). A queue that breaks a rule is
+ * 10,000), MUSTER_BROKEN after how many that break a rule it ends (5). One that breaks a rule is
  * told by its own seed: MUSTER_TEST_SEED=that MUSTER_QUEUES=1. The rules do not use what the queue
  * is made of: they count for themselves.
  */
@@ -45,7 +45,7 @@ static void broke(struct rules *k, ns_t now, const char *what, uint32_t job)
                  (long long)(now / NS_PER_S), what, job + 1);
 }
 
-/* --- random queues ------------------------------------------------------------------------------ */
+/* --- random queues ---------------------------------------------------------------------------- */
 
 static void random_job(struct random_case *c, struct rng *r, uint32_t i)
 {
@@ -133,7 +133,7 @@ static void random_case(uint64_t seed, struct random_case *c)
     c->chance = r;
 }
 
-/* --- counting for ourselves --------------------------------------------------------------------- */
+/* --- counting for ourselves ------------------------------------------------------------------- */
 
 static struct queue_amount requested(const struct queue_job *j)
 {
@@ -211,7 +211,7 @@ static void check_starts(struct rules *k, const struct queue_world *w,
     }
 }
 
-/* --- order: the naive way ----------------------------------------------------------------------- */
+/* --- order: the naive way --------------------------------------------------------------------- */
 
 static double share(const struct queue_world *w, uint32_t q, const struct queue_amount *held)
 {
@@ -304,7 +304,7 @@ static void check_order(struct rules *k, const struct queue_world *w,
     }
 }
 
-/* --- asking again ------------------------------------------------------------------------------- */
+/* --- asking again ----------------------------------------------------------------------------- */
 
 static bool same_starts(const struct queue_world *w, const struct queue_decisions *x,
                         const struct queue_decisions *y)
@@ -344,8 +344,8 @@ static void check_twice(struct rules *k, const struct queue_world *w,
         broke(k, now, "without explaining it decides differently", 0);
 }
 
-/* The world after the starts, and after one more job was started where there is room; false if there
- * is none. One machine. */
+/* The world after the starts, and after one more job was started where there is room; false if
+ * there is none. One machine. */
 static bool world_with(struct arena *a, const struct queue_world *w,
                        const struct queue_decisions *d, ns_t now, uint32_t extra,
                        struct queue_world *ret)
@@ -444,7 +444,7 @@ static void check_conservation(struct rules *k, const struct queue_world *w,
     broke(k, now, "waits, but could start and delay nobody", one->job);
 }
 
-/* --- promises ----------------------------------------------------------------------------------- */
+/* --- promises --------------------------------------------------------------------------------- */
 
 /* Where no job comes later and none waits for anything but machines, the first job is promised a
  * time, and that is kept. */
@@ -555,7 +555,7 @@ static void on_decided(void *ctx, const struct queue_world *w, const struct queu
     check_stops(k, w, d, now);
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* Could it ever start, with nothing else there? Exact for one machine or one role; of a job that
  * waits for another one nothing is said. */
@@ -690,7 +690,7 @@ static bool play(uint64_t seed, struct tally *t)
     return !*k.broken;
 }
 
-/* --- two jobs that each need the whole machine -------------------------------------------------- */
+/* --- two jobs that each need the whole machine ------------------------------------------------ */
 
 static void two_whole(void)
 {
