@@ -104,7 +104,7 @@ help:
 	'make test-convert-crds  converted files against the CRDs of Kubeflow'\''s operators, which it fetches' \
 	'make test-fresh      the two commands of README on a fresh Debian 12 (root, debootstrap)' \
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
-	'make mutants         check that the simulation finds each bug of t/mutants' \
+	'make mutants         check that the simulations find each bug of t/mutants' \
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
 	'make soak            the long counts of the random tests, a million runs of each fuzzer' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
@@ -300,7 +300,7 @@ test-fresh:
 	@tools/fresh
 test-convert-crds: $(B)/muster
 	@$(TEST_ENV) REAL_HOME=$$HOME prove -e '' t/validate-converted
-mutants: $(SCHEDULES)
+mutants: $(SCHEDULES) $(B)/unit/queue/test/properties
 	@tools/mutants $(B)
 # Not optimised: a line that was merged with another would count as not reached.
 cov:

@@ -74,21 +74,22 @@ struct in_day {
 static const char *const preemptions[] = {"off", "pause", "requeue", NULL};
 static const char *const spreads[] = {"fixed", "uniform", "exponential", NULL};
 
-#define REQUEST(type, member)                                                                      \
+/* The keys of a struct in_request at this offset. */
+#define REQUEST(base)                                                                              \
     {.key = "cpus",                                                                                \
      .kind = BIND_NODE,                                                                            \
-     .offset = offsetof(type, member.cpus),                                                        \
+     .offset = (base) + offsetof(struct in_request, cpus),                                         \
      .takes = TAKES_QUANTITY},                                                                     \
         {.key = "memory",                                                                          \
          .kind = BIND_NODE,                                                                        \
-         .offset = offsetof(type, member.memory),                                                  \
+         .offset = (base) + offsetof(struct in_request, memory),                                   \
          .takes = TAKES_QUANTITY},                                                                 \
         {.key = "gpus",                                                                            \
          .kind = BIND_INT,                                                                         \
-         .offset = offsetof(type, member.gpus),                                                    \
+         .offset = (base) + offsetof(struct in_request, gpus),                                     \
          .max = LIMIT_QUEUE_GPUS},                                                                 \
     {                                                                                              \
-        .key = "ports", .kind = BIND_INT, .offset = offsetof(type, member.ports),                  \
+        .key = "ports", .kind = BIND_INT, .offset = (base) + offsetof(struct in_request, ports),   \
         .max = LIMIT_PORTS                                                                         \
     }
 
@@ -101,7 +102,7 @@ static const struct bind_field machine_fields[] = {
      .min = 1,
      .max = LIMIT_DAY_MACHINES,
      .def = 1},
-    REQUEST(struct in_machine, has),
+    REQUEST(AT(has)),
 };
 static const struct bind_table machine_table =
     BIND_TABLE("a machine", struct in_machine, machine_fields);
@@ -142,7 +143,7 @@ static const struct bind_table queue_table = BIND_TABLE("a queue", struct in_que
          .min = 1,                                                                                 \
          .max = LIMIT_REPLICAS,                                                                    \
          .def = 1},                                                                                \
-        REQUEST(struct in_job, each)
+        REQUEST(AT(each))
 static const struct bind_field job_fields[] = {
     {.key = "name", .kind = BIND_STRING, .offset = AT(name)},
     {.key = "at", .kind = BIND_NODE, .offset = AT(arrives)},

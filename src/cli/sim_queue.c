@@ -76,8 +76,10 @@ static void print_result(const struct queue_file *qf, const struct day_result *r
 
 static void kv_seconds(struct json *j, const char *key, ns_t t)
 {
+    int64_t ms = t / NS_PER_MS;
+
     json_key(j, key);
-    json_double(j, (double)(t / NS_PER_MS) / 1000);
+    json_double(j, (double)ms / 1000);
 }
 
 /* Fractions of all there was, or of all that was used. */

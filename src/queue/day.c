@@ -413,13 +413,13 @@ void day_play(const struct day *day, const struct day_watch *watch, struct arena
 /* Von Neumann's way to exponentially distributed numbers: no logarithm, the same everywhere. */
 static double exponential(struct rng *r)
 {
-    for (double whole = 0;; whole++) {
+    for (uint64_t whole = 0;; whole++) {
         uint64_t first = rng_next(r), last = first;
         bool odd = true;
         for (uint64_t x; (x = rng_next(r)) < last; last = x)
             odd = !odd;
         if (odd)
-            return whole + (double)first / 18446744073709551616.0;
+            return (double)whole + (double)first / 18446744073709551616.0;
     }
 }
 

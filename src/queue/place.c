@@ -1,6 +1,7 @@
 /* place.c - where a gang fits, now or at the earliest time; starting and reserving it there. */
 #include "queue/inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -293,15 +294,16 @@ void reserve_job(struct deciding *d, uint32_t job, ns_t at)
     take_picks(d, j, at, held_until(d, j, at));
 }
 
-/* Recounts a machine for all roles of a job. Are there enough, for each of them? */
+/* Counts a machine anew for all roles of a job that starts then. */
 static void recount(struct deciding *d, const struct queue_job *j, uint32_t m, ns_t at,
                     uint64_t *sums)
 {
+    ns_t end = end_if(d, j, at);
+
     for (uint32_t r = 0; r < j->n_roles; r++) {
         uint32_t *n = &d->counts[(size_t)r * d->w->n_machines + m];
         sums[r] -= *n;
-        *n = pool_count(d, &d->machines[m], &j->roles[r].each, NULL, j->roles[r].replicas, at,
-                        FOREVER);
+        *n = pool_count(d, &d->machines[m], &j->roles[r].each, NULL, j->roles[r].replicas, at, end);
         sums[r] += *n;
     }
 }
@@ -314,14 +316,34 @@ static bool enough(const struct queue_job *j, const uint64_t *sums)
     return true;
 }
 
-/* The first time from which on it fits for good, with its place in d->picks. It could be earlier
- * if it ends before a reservation begins: that is not looked for, since then no machine would have
- * to be counted again but those where something is freed. False if it never fits. */
-bool earliest(struct deciding *d, const struct queue_job *j, ns_t *ret)
+static int by_time(const void *a, const void *b)
 {
-    uint32_t n = d->w->n_machines * j->n_roles, i = 0;
-    uint64_t *sums = ARENA_ARRAY(d->a, uint64_t, j->n_roles + 1);
-    const struct event *ev;
+    const struct event *x = a, *y = b;
+
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->machine < y->machine ? -1 : x->machine > y->machine;
+}
+
+/* If the job starts after these times, it is still there when a reservation begins: then there is
+ * less room for it on that machine. Their number. */
+static uint32_t find_edges(const struct deciding *d, const struct queue_job *j, struct event **ret)
+{
+    ns_t end = end_if(d, j, d->now);
+    uint32_t n = 0;
+
+    *ret = ARENA_ARRAY(d->a, struct event, d->n_claims + 1);
+    if (end == FOREVER)
+        return 0;
+    for (uint32_t i = 0; i < d->n_claims; i++)
+        (*ret)[n++] = (struct event){d->claims[i].from - (end - d->now), d->claims[i].machine};
+    qsort(*ret, n, sizeof(**ret), by_time);
+    return n;
+}
+
+static void count_all(struct deciding *d, const struct queue_job *j, uint64_t *sums)
+{
+    uint32_t n = d->w->n_machines * j->n_roles;
 
     if (n > d->cap_counts) {
         d->counts = xrealloc_array(d->counts, n, sizeof(*d->counts));
@@ -331,11 +353,26 @@ bool earliest(struct deciding *d, const struct queue_job *j, ns_t *ret)
         memset(d->counts, 0, n * sizeof(*d->counts));
     for (uint32_t m = 0; m < d->w->n_machines; m++)
         recount(d, j, m, d->now, sums);
+}
+
+/* The first time at which it fits, with its place in d->picks; false if it never does. More room
+ * comes only where something is freed, and less only where a reservation gets in the way: only
+ * these machines are counted anew. */
+bool earliest(struct deciding *d, const struct queue_job *j, ns_t *ret)
+{
+    uint64_t *sums = ARENA_ARRAY(d->a, uint64_t, j->n_roles + 1);
+    struct event *edges;
+    uint32_t n_edges = find_edges(d, j, &edges), edge = 0, i = 0;
+    const struct event *ev;
+
+    count_all(d, j, sums);
     while ((ev = event_get(d, i))) {
-        ns_t at = ev->at;
+        ns_t at = ev->at, end = end_if(d, j, at);
         for (; (ev = event_get(d, i)) && ev->at == at; i++)
             recount(d, j, ev->machine, at, sums);
-        if (enough(j, sums) && quota_fits(d, j, at, FOREVER) && place(d, j, at, FOREVER)) {
+        for (; edge < n_edges && edges[edge].at < at; edge++)
+            recount(d, j, edges[edge].machine, at, sums);
+        if (enough(j, sums) && quota_fits(d, j, at, end) && place(d, j, at, end)) {
             *ret = at;
             return true;
         }

@@ -15,6 +15,7 @@
 #include "base/tap.h"
 #include "queue/day.h"
 
+enum { FEW = 20 }; /* less than LIMIT_QUEUE_RESERVATIONS */
 enum { MAX_JOBS = 40, MAX_MACHINES = 4, MAX_QUEUES = 4 };
 
 struct random_case {
@@ -431,6 +432,12 @@ static void check_conservation(struct rules *k, const struct queue_world *w,
         if (after && d->waits[i].latest > 0 && after->latest > d->waits[i].latest)
             broke(k, now, "is delayed by those that start", d->waits[i].job);
     }
+    bool bounded = true;
+    for (uint32_t i = 0; i < base.n_jobs; i++)
+        bounded &= base.jobs[i].max_duration > 0;
+    for (uint32_t i = 0; bounded && i < x.n_waits && x.waits[i].ahead < FEW; i++)
+        if (x.waits[i].latest <= now)
+            broke(k, now, "has no reservation", d->waits[i].job);
     const struct queue_wait *one = &d->waits[rng_below(chance, d->n_waits)];
     if (one->ahead == UINT32_MAX || !world_with(a, w, d, now, one->job, &with))
         return;
@@ -652,6 +659,9 @@ static void check_head(struct rules *k, struct random_case *c)
             return;
         c->jobs[i].max_duration = c->jobs[i].lasts;
     }
+    for (uint32_t q = 0; q < c->day.n_queues; q++)
+        c->queues[q].max_duration = 0;
+    c->day.stopping = 0;
     c->day.no_backfill = false;
     day_play(&c->day, NULL, a, &with);
     c->day.no_backfill = true;
@@ -720,8 +730,8 @@ static int64_t setting(const char *name, int64_t fallback)
 int main(void)
 {
     uint64_t seed = (uint64_t)setting("MUSTER_TEST_SEED", 1);
-    int64_t n =
-        setting("MUSTER_QUEUES", getenv("MUSTER_SOAK") && *getenv("MUSTER_SOAK") ? 10000 : 1000);
+    const char *soak = getenv("MUSTER_SOAK");
+    int64_t n = setting("MUSTER_QUEUES", soak && *soak ? 10000 : 1000);
     int64_t enough = setting("MUSTER_BROKEN", 5), broken = 0;
     struct tally t = {0};
 
