@@ -18,7 +18,7 @@ void place_remember(int argc, char **argv)
 }
 
 /* Beside this program, then where it is installed; never through PATH. */
-static void become(const char *name)
+static void become(const char *name, char **argv)
 {
     static const char *const places[] = {"", "../libexec/muster/"};
     char self[PATH_MAX];
@@ -31,7 +31,7 @@ static void become(const char *name)
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         auto_free char *file = xasprintf("%s/%smuster-%s", self, places[i], name);
 
-        (void)execv(file, words);
+        (void)execv(file, argv);
     }
 }
 
@@ -40,6 +40,12 @@ int place_engine(const char *name, const struct engine_class **ret, struct err *
     int r = engine_by_name(name, ret, e);
 
     if (r == -ENOSYS)
-        become(name);
+        become(name, words);
     return r;
+}
+
+int place_become(const char *name, char **argv, struct err *e)
+{
+    become(name, argv);
+    return err_set(e, -ENOENT, "cannot start muster-%s: %s", name, strerror(errno));
 }

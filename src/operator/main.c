@@ -1,5 +1,5 @@
 /* main.c - `muster operator`: options, signals, the loop. */
-#include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,19 +59,26 @@ static void on_signal(uv_signal_t *sig, int number)
     uv_stop(sig->loop);
 }
 
-static int open_client(struct controller *op, const char *context, struct err *e)
+static int open_client(struct controller *op, struct err *e)
 {
+    const struct operator_flags *f = op->flags;
     int r = access_load(op->arena,
                         &(struct access_request){
-                            .context = context,
-                            .kubeconfig = getenv("KUBECONFIG"),
+                            .context = f->context,
+                            .kubeconfig = f->kubeconfig ? f->kubeconfig : getenv("KUBECONFIG"),
                             .home = getenv("HOME"),
                             .service_host = getenv("KUBERNETES_SERVICE_HOST"),
                             .service_port = getenv("KUBERNETES_SERVICE_PORT"),
                         },
                         &op->access, e);
 
-    return r < 0 ? r : kube_client_new(op->loop, &op->access, &op->api, e);
+    if (r < 0)
+        return r;
+    if (f->master && *f->master)
+        op->access.server = f->master;
+    if (f->leader_elect && !op->lock_namespace)
+        op->lock_namespace = op->access.namespace_;
+    return kube_client_new(op->loop, &op->access, &op->api, e);
 }
 
 static void close_any(uv_handle_t *handle, void *ctx)
@@ -106,11 +113,12 @@ static struct lease *take_lease(struct controller *op)
 
     (void)gethostname(host, sizeof(host) - 1);
     identity = arena_printf(op->arena, "%s_%08x", host, (unsigned)arc4random());
-    return lease_new(op->api, op->loop, op->lock_namespace, "muster-operator", identity,
+    return lease_new(op->api, op->loop, op->lock_namespace,
+                     op->flags->lease ? op->flags->lease : "muster-operator", identity,
                      &(struct lease_client){on_held, on_lost, op});
 }
 
-static int run(struct controller *op, const char *context)
+static int run(struct controller *op)
 {
     uv_signal_t term, interrupt;
     uv_prepare_t prepare;
@@ -118,7 +126,7 @@ static int run(struct controller *op, const char *context)
     struct err e;
 
     op->queue_end = &op->queue;
-    if (open_client(op, context, &e) < 0) {
+    if (open_client(op, &e) < 0) {
         fprintf(stderr, "muster: operator: %s\n", e.text);
         return 1;
     }
@@ -144,73 +152,55 @@ static int run(struct controller *op, const char *context)
     return op->lost;
 }
 
-static void usage(FILE *to)
+/* --- the command line ------------------------------------------------------------------------- */
+
+static int usage_error(const char *text)
 {
-    fputs("usage: muster operator [--namespace NS] [--context NAME] [--cluster-domain DOMAIN]\n"
-          "\n"
-          "Serves MPIJob, PyTorchJob and TFJob of kubeflow.org and T9k's MPIJob in a cluster.\n"
-          "\n"
-          "  --namespace NS           only objects of this namespace\n"
-          "  --context NAME           of the kubeconfig; in a pod its service account is used\n"
-          "  --lock-namespace NS      of a Lease: of several operators one works, others wait\n"
-          "  --cluster-domain DOMAIN  names of pods end with it: cluster.local\n"
-          "  --pytorch-init-container-image IMAGE\n"
-          "                           in which workers of a PyTorchJob wait for their master\n",
-          to);
+    fprintf(stderr, "muster operator: %s\ntry: muster operator --help\n", text);
+    return 2;
+}
+
+/* KUBEFLOW_NAMESPACE is the default of both of Kubeflow's operators. */
+static void set_options(struct controller *op, const struct operator_flags *f)
+{
+    const char *kubeflow = getenv("KUBEFLOW_NAMESPACE");
+
+    op->flags = f;
+    op->namespace_ = f->namespace_ ? f->namespace_ : kubeflow;
+    if (op->namespace_ && !*op->namespace_)
+        op->namespace_ = NULL;
+    op->lock_namespace = f->lock_namespace && *f->lock_namespace ? f->lock_namespace : NULL;
+    op->options.cluster_domain = f->cluster_domain ? f->cluster_domain : "";
+    op->options.gang_scheduler = f->gang_scheduler ? f->gang_scheduler : "";
+    op->options.init_image = f->init_image;
+    op->options.init_tries = (int)(f->init_tries < INT_MAX ? f->init_tries : INT_MAX);
+    for (size_t i = 0; i < f->ignored.n; i++)
+        tell(NULL, "info", "%s", f->ignored.v[i]);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"namespace", required_argument, NULL, 'n'},
-        {"context", required_argument, NULL, 'c'},
-        {"lock-namespace", required_argument, NULL, 'l'},
-        {"cluster-domain", required_argument, NULL, 'd'},
-        {"pytorch-init-container-image", required_argument, NULL, 'i'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {0}};
     auto_arena struct arena *a = arena_new();
     struct controller op = {.loop = uv_default_loop(), .arena = a};
-    const char *context = NULL;
-    int c;
+    struct operator_flags flags;
+    struct err e;
+    int r;
 
-    op.options.cluster_domain = op.options.gang_scheduler = "";
     if (argc > 1 && strcmp(argv[1], "operator") == 0) { /* muster became us */
         argv++;
         argc--;
     }
-    while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (c) {
-        case 'n':
-            op.namespace_ = optarg;
-            break;
-        case 'c':
-            context = optarg;
-            break;
-        case 'l':
-            op.lock_namespace = optarg;
-            break;
-        case 'd':
-            op.options.cluster_domain = optarg;
-            break;
-        case 'i':
-            op.options.init_image = optarg;
-            break;
-        case 'h':
-            usage(stdout);
-            return 0;
-        case 'v':
-            puts("muster operator " MUSTER_VERSION);
-            return 0;
-        default:
-            usage(stderr);
-            return 2;
-        }
+    if (flags_parse(argc, (const char *const *)argv, &flags, &e) < 0) {
+        r = usage_error(e.text);
+    } else if (flags.help) {
+        flags_help(stdout);
+        r = fflush(stdout) ? 1 : 0;
+    } else if (flags.version) {
+        r = puts("muster operator " MUSTER_VERSION) < 0 || fflush(stdout) ? 1 : 0;
+    } else {
+        set_options(&op, &flags);
+        r = run(&op);
     }
-    if (optind < argc) {
-        usage(stderr);
-        return 2;
-    }
-    return run(&op, context);
+    flags_release(&flags);
+    return r;
 }

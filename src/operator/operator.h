@@ -1,6 +1,6 @@
 /* operator.h - what the files of the operator share.
  *
- *     main.c     options, signals, the loop
+ *     main.c     options, signals, the loop; flags.c has the options
  *     serve.c    which kinds the cluster has; their objects come and go
  *     pods.c     pods of all jobs, as the API server shows them
  *     tend.c     one job: its object becomes a plan, its turns, its time
@@ -21,6 +21,7 @@
 
 #include "engine/kubernetes/watch.h"
 #include "engine/turn.h"
+#include "operator/flags.h"
 #include "operator/lives.h"
 #include "operator/served.h"
 #include "operator/wants.h"
@@ -93,6 +94,7 @@ struct controller {
     struct arena *arena;
     struct kube_access access;
     struct kube_client *api;
+    const struct operator_flags *flags;
     struct operator_options options;
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */

@@ -224,10 +224,10 @@ static void look_for_kinds(uv_timer_t *timer)
 
 void serve_begin(struct controller *op)
 {
-    op->n_kinds = n_served_kinds;
-    op->kinds = xcalloc(op->n_kinds, sizeof(*op->kinds));
-    for (size_t i = 0; i < op->n_kinds; i++)
-        op->kinds[i] = (struct kind_watch){.op = op, .kind = &served_kinds[i]};
+    op->kinds = xcalloc(n_served_kinds, sizeof(*op->kinds));
+    for (size_t i = 0; i < n_served_kinds; i++)
+        if (flags_serve_kind(op->flags, served_kinds[i].kind))
+            op->kinds[op->n_kinds++] = (struct kind_watch){.op = op, .kind = &served_kinds[i]};
     op->look = xcalloc(1, sizeof(*op->look));
     (void)uv_timer_init(op->loop, op->look);
     op->look->data = op;
