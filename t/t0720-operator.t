@@ -52,4 +52,57 @@ for line in open("log"):
     d = json.loads(line)
     assert {"time", "level", "text"} <= set(d), line'
 like "$(cat log)" '"text":"--gpus-per-node is ignored: ' "and names what has no effect"
+
+# --- health and metrics by HTTP ---
+"$MUSTER" operator --kubeconfig config --metrics nowhere 2>log
+is $? 1 "an address that is none: exit 1"
+like "$(cat log)" 'metrics: must be an address such as :8080' "and why"
+
+ask() # PATH: its answer; the status is $code
+{
+    python3 "$TOP/t/operator/http_probe.py" "$port" "$1" >answer
+    code=$(head -n 1 answer)
+    tail -n +2 answer
+}
+begin() # SERVER: an operator; $port is where it listens
+{
+    sed "s|http://127.0.0.1:9|$1|" config >config-of
+    "$MUSTER" operator --kubeconfig config-of --metrics 127.0.0.1:0 2>log &
+    operator=$!
+    wait_until 20 grep -q 'metrics on port' log
+    port=$(sed -n 's/.*metrics on port \([0-9]*\).*/\1/p' log)
+}
+begin http://127.0.0.1:9
+is "$(ask /healthz)" ok "/healthz: it is alive"
+is "$(ask /readyz)" "no answer from the API server yet" "/readyz: it is not ready"
+ask /readyz >/dev/null
+is "$code" 503 "with its status"
+python3 "$TOP/t/operator/http_probe.py" "$port" >probes
+while read -r word name; do
+    if [ "$word" = ok ]; then result 0 "HTTP: $name" ""; else result 1 "HTTP: $name" "$word $name"; fi
+done <probes
+is "$(wc -l <probes)" 13 "all of these were tried"
+is "$(ask /healthz)" ok "it is still alive"
+kill "$operator"
+wait "$operator"
+is $? 0 "it ends with connections open"
+
+python3 "$TOP/t/operator/api.py" api-port &
+api=$!
+wait_until 20 test -s api-port
+begin "http://127.0.0.1:$(cat api-port)"
+ready() { [ "$(ask /readyz)" = ok ]; }
+ok "with a cluster that answers it is ready" wait_until 20 ready
+ask /metrics >metrics
+is "$(sed -n 's/^# TYPE \(mpi_operator[a-z_]*\|training_operator[a-z_]*\) .*/\1/p' metrics | sort | tr '\n' ' ')" \
+    "mpi_operator_is_leader mpi_operator_job_info mpi_operator_jobs_created_total mpi_operator_jobs_failed_total \
+mpi_operator_jobs_successful_total training_operator_jobs_created_total training_operator_jobs_deleted_total \
+training_operator_jobs_failed_total training_operator_jobs_restarted_total training_operator_jobs_successful_total " \
+    "/metrics has upstream's names"
+like "$(cat metrics)" '^mpi_operator_is_leader 1$' "without a lease it leads"
+like "$(cat metrics)" '^muster_operator_requests_total\{result="refused"\} [1-9]' "requests are counted"
+like "$(cat metrics)" '^process_resident_memory_bytes [1-9][0-9]{6}' "and memory"
+kill "$operator" "$api"
+wait "$operator"
+wait "$api" 2>/dev/null
 done_testing

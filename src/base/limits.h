@@ -32,6 +32,12 @@
 #define LIMIT_PORTS 65536                   /* port numbers of one job */
 #define LIMIT_FRAME_BYTES (8 * 1024 * 1024) /* one message between muster and its shim */
 #define LIMIT_KUBE_ANSWER_BYTES (32 << 20)  /* one answer of a Kubernetes API server */
+#define LIMIT_HTTP_HEAD_BYTES 8192          /* of a request to the operator: all but its body */
+#define LIMIT_HTTP_BODY_BYTES (8 << 20)     /* … its body: an object and what it was before */
+#define LIMIT_HTTP_CONNECTIONS 64           /* to one address of the operator at once */
+#define LIMIT_HTTP_REQUEST_S 10             /* for a request to arrive, or its answer to be taken */
+#define LIMIT_HTTP_IDLE_S 120               /* between two requests of a connection */
+#define LIMIT_METRIC_SERIES 4096            /* of a counter; the rest is counted together */
 #define LIMIT_LINK_QUEUE_BYTES                                                                     \
     (16 * 1024 * 1024)                  /* not yet read by muster; beyond it agents wait */
 #define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */

@@ -50,6 +50,15 @@ static void add_cause(struct arena *a, const struct job *job, struct node *condi
                                        cause.buf)));
 }
 
+static bool has_failed(const struct node *conditions)
+{
+    for (size_t i = 0; i < conditions->n; i++)
+        if (strcmp(text_at(conditions->items[i], "type"), "Failed") == 0 &&
+            bit_of(conditions->items[i]))
+            return true;
+    return false;
+}
+
 void announce(struct arena *a, struct tended *t, struct node *status)
 {
     struct node *list = make_list_below(a, status, "conditions");
@@ -61,9 +70,12 @@ void announce(struct arena *a, struct tended *t, struct node *status)
 
         if (failed)
             add_cause(a, t->job, c);
-        if (bit && !(t->announced & bit))
+        if (bit && !(t->announced & bit)) {
+            metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
+                              text_at(c, "type"), has_failed(list));
             keep_event(t, failed ? "Warning" : "Normal", text_at(c, "reason"),
                        text_at(c, "message"));
+        }
     }
     t->announced = announced_by(status);
 }

@@ -33,6 +33,8 @@ static const struct flag flags[] = {
      "schedule the pods of a job together with this scheduler", NULL},
     {"cluster-domain", FLAG_TEXT, AT(cluster_domain), "DOMAIN",
      "append this domain to host names, such as cluster.local", NULL},
+    {"metrics", FLAG_TEXT, AT(metrics), "ADDR",
+     "serve health and metrics here, such as :8080; 0 for none", NULL},
     {"lock-namespace", FLAG_TEXT, AT(lock_namespace), "NS",
      "elect a leader by a Lease in this namespace", NULL},
     {"context", FLAG_TEXT, AT(context), "NAME", "use this context of the kubeconfig", NULL},
@@ -50,6 +52,9 @@ static const struct flag flags[] = {
     /* other names for the same */
     {"kubeConfig", FLAG_TEXT, AT(kubeconfig), NULL, NULL, NULL},
     {"master", FLAG_TEXT, AT(master), NULL, NULL, NULL},
+    {"metrics-bind-address", FLAG_TEXT, AT(metrics), NULL, NULL, NULL},
+    {"monitoring-port", FLAG_TEXT, AT(metrics), NULL, NULL, NULL},
+    {"health-probe-bind-address", FLAG_TEXT, AT(health), NULL, NULL, NULL},
     {"gang-scheduler-name", FLAG_TEXT, AT(gang_scheduler), NULL, NULL, NULL},
     {"leader-elect", FLAG_BOOL, AT(leader_elect), NULL, NULL, NULL},
     {"leader-election-id", FLAG_TEXT, AT(lease), NULL, NULL, NULL},

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "doc/json.h"
 #include "operator/lease.h"
+#include "operator/monitor.h"
 #include "operator/operator.h"
 
 #ifndef MUSTER_VERSION
@@ -92,8 +93,17 @@ static void close_any(uv_handle_t *handle, void *ctx)
 
 static void on_held(void *ctx)
 {
+    struct controller *op = ctx;
+
     tell(NULL, "info", "this operator has the lease");
-    serve_begin(ctx);
+    op->leads = true;
+    serve_begin(op);
+}
+
+static void on_alone(struct controller *op)
+{
+    op->leads = true;
+    serve_begin(op);
 }
 
 /* Nothing that it has in mind may be written any more: it begins anew. */
@@ -126,8 +136,8 @@ static int run(struct controller *op)
     struct err e;
 
     op->queue_end = &op->queue;
-    if (open_client(op, &e) < 0) {
-        fprintf(stderr, "muster: operator: %s\n", e.text);
+    if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0) {
+        tell(NULL, "error", "%s", e.text);
         return 1;
     }
     (void)uv_prepare_init(op->loop, &prepare);
@@ -140,11 +150,13 @@ static int run(struct controller *op)
     if (op->lock_namespace)
         lease = take_lease(op);
     else
-        serve_begin(op);
+        on_alone(op);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
     lease_free(lease);
+    monitor_end(op);
     pods_end(op);
     serve_end(op);
+    metrics_release(&op->metrics);
     kube_client_free(op->api);
     (void)uv_run(op->loop, UV_RUN_NOWAIT);
     uv_walk(op->loop, close_any, NULL);
@@ -181,7 +193,7 @@ static void set_options(struct controller *op, const struct operator_flags *f)
 int main(int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
-    struct controller op = {.loop = uv_default_loop(), .arena = a};
+    struct controller op = {.loop = uv_default_loop(), .arena = a, .began = clock_real()};
     struct operator_flags flags;
     struct err e;
     int r;

@@ -8,6 +8,7 @@
  *     carry.c    wishes become objects
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
+ *     monitor.c  health and metrics by HTTP (http.c, metrics.c)
  *
  * One loop, one client, and for every kind and for pods one watch, however many jobs there are. A
  * job that something was heard of is put into a queue and has one turn at the end of the loop's
@@ -23,11 +24,13 @@
 #include "engine/turn.h"
 #include "operator/flags.h"
 #include "operator/lives.h"
+#include "operator/metrics.h"
 #include "operator/served.h"
 #include "operator/wants.h"
 
 struct controller;
 struct tended;
+struct http_server;
 
 enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
@@ -98,7 +101,11 @@ struct controller {
     struct operator_options options;
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */
-    bool lost;                  /* the lease */
+    bool leads, lost;           /* the lease */
+    ns_t began;                 /* clock_real() */
+    struct metrics metrics;
+    struct http_server *servers[2];
+    size_t n_servers;
     struct kind_watch *kinds;
     size_t n_kinds;
     unsigned asking;                               /* discoveries without an answer */

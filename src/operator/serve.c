@@ -71,6 +71,8 @@ static void changed(void *ctx, enum watch_change change, const struct node *obje
         t = NULL;
     }
     if (change == WATCH_GONE) {
+        metrics_count(&op->metrics, k->kind, node_text(node_get(meta, "namespace"), ""),
+                      t ? t->served.written_in : NULL, TALLY_DELETED);
         if (t)
             drop(op, t);
         return;

@@ -37,6 +37,7 @@ struct kube_client {
     struct kube_call *calls;
     struct kube_call *first, *last; /* that wait for others to end */
     unsigned under_way;
+    struct kube_counts counts;
     bool has_lines;                /* perhaps: some call has */
     char *token;                   /* as a header, or NULL */
     struct curl_slist *connect_to; /* the server, if its certificate has another name; else NULL */
@@ -359,6 +360,7 @@ static void begin(struct kube_call *call)
     call->easy = easy;
     call->counts = !call->streams;
     c->under_way += call->counts;
+    c->counts.requests++;
     call->error[0] = '\0';
     strbuf_truncate(&call->in, 0);
     if (kube_authorization(c))
@@ -579,6 +581,24 @@ static const struct node *read_body(struct arena *a, const struct kube_call *cal
     return json_node(a, call->in.buf, call->in.len);
 }
 
+static void count(struct kube_counts *counts, long status)
+{
+    counts->answered += status > 0;
+    counts->refused += status >= 400 && status < 500;
+    counts->failed += status >= 500;
+    counts->unanswered += status == 0;
+}
+
+struct kube_counts kube_client_counts(const struct kube_client *c)
+{
+    struct kube_counts counts = c->counts;
+
+    counts.under_way = c->under_way;
+    for (const struct kube_call *w = c->first; w; w = w->after)
+        counts.waiting++;
+    return counts;
+}
+
 static void finish(struct kube_call *call, CURLcode code)
 {
     auto_arena struct arena *a = arena_new();
@@ -596,6 +616,7 @@ static void finish(struct kube_call *call, CURLcode code)
     call->retry_after_s = (long)after;
     if (code != CURLE_OK && !(call->streamed && status == 200))
         status = 0;
+    count(&call->client->counts, status);
     if (!call->streamed && comes_again(status, code) && repeat(call))
         return;
     if (code == CURLE_OK && status == 200 && call->streams && call->in.len > 0) {

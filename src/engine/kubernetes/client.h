@@ -57,6 +57,13 @@ struct kube_request {
 struct kube_call *kube_send(struct kube_client *c, const struct kube_request *rq);
 void kube_cancel(struct kube_call *call); /* its functions are not called any more */
 
+struct kube_counts {
+    uint64_t requests; /* that were sent; repetitions count */
+    uint64_t answered, refused /* 4xx */, failed /* 5xx */, unanswered;
+    unsigned under_way, waiting;
+};
+struct kube_counts kube_client_counts(const struct kube_client *c);
+
 /* What is sent with every request, for others that speak to the same server (stream.h): an easy
  * handle with address, TLS and credentials for that path. */
 void *kube_handle(struct kube_client *c, const char *path);
