@@ -62,12 +62,13 @@ HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
 obj = $(patsubst src/%.c,$(B)/$(1)/%.o,$(2))
 # What `muster help` says of a diagnostic is made from the documentation.
-ERRORS_OBJ := $(B)/obj/made/errors.o
-MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(ERRORS_OBJ)
+# So are the objects of the operator that `muster generate` prints, from deploy/base.
+MADE_OBJ := $(B)/obj/made/errors.o $(B)/obj/made/deploy.o
+MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(MADE_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(SHIM_SRC)))) $(ERRORS_OBJ)
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(SHIM_SRC)))) $(MADE_OBJ)
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
 SCRIPTS := $(sort $(wildcard t/t[0-9]*.t t/first-hour.t))
@@ -149,6 +150,7 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 	$(call compile,$(PKG_CFLAGS))
 $(B)/made/%.c: tools/% doc/diagnostics.md doc/errors.md
 	@mkdir -p $(@D); tools/$* c >$@.new && mv $@.new $@
+$(B)/made/deploy.c: $(wildcard deploy/base/*.yaml)
 $(B)/obj/made/%.o: $(B)/made/%.c $(B)/flags
 	$(call compile,)
 $(B)/shim/%.o: src/%.c $(B)/flags
@@ -341,7 +343,7 @@ fuzz: $(FUZZERS)
 # --- style ---------------------------------------------------------------------------------------
 
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
-TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(ERRORS_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(MADE_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D); echo '  TIDY src/$*.c'
 	@clang-tidy --quiet src/$*.c -- $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS) 2>/dev/null

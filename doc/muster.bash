@@ -59,7 +59,7 @@ _muster_value() # OPTION
 _muster_operand()
 {
     case $verb:${#operands[@]} in
-    generate:0) "$program" generate --list | cut -d ' ' -f 1 ;;
+    generate:0) "$program" generate --list | cut -d ' ' -f 1 && echo operator crds ;;
     schema:0) "$program" schema --list | cut -d ' ' -f 1 ;;
     help:0) sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p' <("$program" --help) ;;
     show:0 | events:0 | logs:0 | wait:0 | attach:0 | rerun:0 | delete:*) _muster_runs ;;

@@ -56,6 +56,7 @@ check()
     is "$(completed validate --dialect openpai-)" "openpai-v1 openpai-v2" "as an option's value"
     is "$(completed generate mpi-job-s)" mpi-job-simple "a prototype"
     is "$(completed generate mpi-job-simple --gp)" --gpus "its parameters"
+    is "$(completed generate op) $(completed generate operator --im)" "operator --image" "what is no prototype"
     is "$(completed operator --clus)" --cluster-domain "an option of the operator"
     is "$(completed help canc)" cancel "a verb to be helped with"
     is "$(completed cancel g)" greeting "a run by its name"

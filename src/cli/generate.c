@@ -1,4 +1,5 @@
 /* generate.c - `muster generate`: the ksonnet prototypes of Kubeflow's MPI jobs, without ksonnet.
+ * Muster's own operator: generate_operator.c.
  *
  * A prototype's parameters become options of their own, so that help, errors and the nearest word
  * come from the same parser as everywhere else.
@@ -10,9 +11,10 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
+#include "cli/generate_operator.h"
 #include "dialect/kubeflow/ksonnet.h"
-#include "doc/diag.h"
-#include "doc/yaml.h"
+#include "doc/json_read.h"
+#include "doc/json_write.h"
 #include "doc/yaml_write.h"
 
 struct generate_opts {
@@ -50,18 +52,21 @@ static void make_options(struct arena *a, const struct ksonnet_prototype *p, str
                            .choices = outputs, .help = "the form of the document"};
 }
 
-/* JSON is YAML too: the one document, read back, is what the YAML is written from. */
-static void print_yaml(struct arena *a, const struct strbuf *json)
+/* The one document, read back, is what the YAML is written from. */
+static void print_document(struct arena *a, const struct strbuf *json, bool ours, const char *form)
 {
-    auto_strbuf struct strbuf yaml = STRBUF_INIT;
-    struct diags ds;
-    struct doc doc;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const struct node *root = json_node(a, json->buf, json->len);
 
-    diags_init(&ds, a);
-    if (yaml_read(a, "", json->buf, json->len, &ds, &doc) == 0)
-        yaml_write(&yaml, doc.roots[0]);
-    diags_release(&ds);
-    fputs(yaml.buf, stdout);
+    if (ours)
+        root = adapt_mpi_operator(a, root);
+    if (strcmp(form, "yaml") == 0)
+        yaml_write(&text, root);
+    else if (ours)
+        json_write(&text, root);
+    else
+        strbuf_addstr(&text, json->buf);
+    printf("%s%s", text.buf, strcmp(form, "yaml") == 0 ? "" : "\n");
 }
 
 static int generate(struct arena *a, const struct verb *verb, const struct ksonnet_prototype *p,
@@ -85,10 +90,7 @@ static int generate(struct arena *a, const struct verb *verb, const struct ksonn
     if (ksonnet_check(p, &o.values, &e) < 0)
         return usage_error(verb, "%s", e.text);
     p->write(&j, &o.values);
-    if (strcmp(o.output, "json") == 0)
-        printf("%s\n", sb.buf);
-    else
-        print_yaml(a, &sb);
+    print_document(a, &sb, p->is_operator && is_our_image(o.values.v[1]), o.output);
     return finish_output();
 }
 
@@ -119,11 +121,11 @@ static void list_prototypes(void)
 
 static int unknown_prototype(const struct verb *verb, const char *name)
 {
-    const char *names[8];
-    size_t n = 0;
+    const char *names[8] = {"operator", "crds"};
+    size_t n = 2;
 
-    for (; ksonnet_prototypes[n]; n++)
-        names[n] = ksonnet_prototypes[n]->name;
+    for (size_t i = 0; ksonnet_prototypes[i]; i++)
+        names[n++] = ksonnet_prototypes[i]->name;
 
     const char *near = nearest_word(name, names, n);
 
@@ -140,6 +142,9 @@ static int run(const struct verb *verb, int argc, char **argv)
 
     if (argc > 1 && argv[1][0] != '-') {
         const struct ksonnet_prototype *p = ksonnet_find(argv[1]);
+
+        if (generates_operator(argv[1]))
+            return generate_operator(verb, argc - 1, argv + 1);
 
         return p ? generate_prototype(verb, p, argc - 1, argv + 1)
                  : unknown_prototype(verb, argv[1]);
@@ -159,12 +164,14 @@ static const struct opt verb_opts[] = {
 
 const struct verb verb_generate = {
     .name = "generate",
-    .synopsis = "PROTOTYPE [OPTION…] NAME | --list",
-    .summary = "write a job file, or the operator's objects, from a ksonnet prototype",
+    .synopsis = "PROTOTYPE [OPTION…] NAME | --list | operator [OPTION…] | crds [OPTION…]",
+    .summary = "write a job file from a ksonnet prototype, or the objects of an operator",
     .about = "Writes what `ks generate PROTOTYPE NAME` and `ks show` would print: an MPIJob "
              "v1alpha1 of\nKubeflow, or the objects of its operator. Full names such "
              "as\nio.ksonnet.pkg.mpi-job-simple are accepted. `muster generate PROTOTYPE --help` "
-             "lists\nthe parameters of a prototype with their defaults.",
+             "lists\nthe parameters of a prototype with their defaults.\n\n`muster generate "
+             "operator` writes the objects that install Muster's own operator, `muster generate "
+             "crds` only the CRDs of the kinds that it serves.",
     .opts = verb_opts,
     .usage_exit = EXIT_USAGE,
     .run = run,

@@ -8,8 +8,7 @@
 . "${0%/*}/lib.sh"
 need_cluster
 
-sed -n '/^kind: ClusterRole$/,/^---/p' "$TOP/deploy/base/rbac.yaml" |
-    sed 's/^kind: .*/kind: Role/; s/muster-operator/tester/; /^---/d; 1i apiVersion: rbac.authorization.k8s.io/v1' >role.yaml
+python3 "$TOP/t/lib/deploy.py" role "$TOP/deploy/base/rbac.yaml" >role.yaml
 for crd in mpijobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org mpijobs.batch.tensorstack.dev; do
     kubectl get crd "$crd" >/dev/null 2>&1 || missing_crds=yes
 done

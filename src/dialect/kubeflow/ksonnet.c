@@ -345,6 +345,7 @@ static const struct ksonnet_prototype mpi_operator = {
                {"kubectlDeliveryImage", "mpioperator/kubectl-delivery:latest", false,
                 "image that provides kubectl to the launcher"},
                {"gpusPerNode", "8", true, "maximum number of GPUs per node"}},
+    .is_operator = true,
     .write = write_operator,
 };
 

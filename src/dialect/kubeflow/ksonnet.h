@@ -30,6 +30,7 @@ struct ksonnet_prototype {
     const char *name;
     const char *summary;
     struct ksonnet_param params[KSONNET_PARAMS_MAX]; /* up to the first without a name */
+    bool is_operator;                                /* v[1] of its values is the image */
     void (*write)(struct json *j, const struct ksonnet_values *values);
 };
 
