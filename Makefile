@@ -81,7 +81,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench bench-kubernetes fuzz check-style tidy format install clean help
+.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench bench-kubernetes fuzz check-style tidy format image install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -113,6 +113,7 @@ help:
 	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: N runs of each' \
 	'make check-style     layers, sizes, banned functions, format, clang-tidy, shellcheck, mandoc' \
 	'make format          apply clang-format to all C files' \
+	'make image           build/muster-operator.tar: an OCI image of the operator, without Docker or root' \
 	'make install         PREFIX=/usr/local DESTDIR=' \
 	'make clean'
 
@@ -358,6 +359,10 @@ format:
 	    bench/*.c examples/*.c fuzz/*.[ch] fuzz/*/*.c t/*/*.c)
 
 # --- the rest ------------------------------------------------------------------------------------
+
+# An OCI image of the operator, without Docker or root.
+image: $(B)/muster-operator $(B)/muster-shim-pod
+	@tools/image --build $(B)
 
 install: all
 	install -D -m 755 $(B)/muster $(DESTDIR)$(PREFIX)/bin/muster
