@@ -29,8 +29,8 @@ PKGS := yaml-0.1 libuv
 missing = $(error $(PKGS): not found by pkg-config; make deps)
 PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)))$(PKG_LIBS)
 CURL_LIBS = $(eval CURL_LIBS := $(or $(shell pkg-config --libs libcurl),$(error libcurl: not found by pkg-config; make deps)))$(CURL_LIBS)
-# Of OpenSSL: keys for ssh, which only the operator makes.
-CRYPTO_LIBS = $(eval CRYPTO_LIBS := $(or $(shell pkg-config --libs libcrypto),$(error libcrypto: not found by pkg-config; make deps)))$(CRYPTO_LIBS)
+# Of OpenSSL: keys for ssh and the webhook, which only the operator has.
+CRYPTO_LIBS = $(eval CRYPTO_LIBS := $(or $(shell pkg-config --libs libssl libcrypto),$(error libssl: not found by pkg-config; make deps)))$(CRYPTO_LIBS)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \

@@ -42,7 +42,7 @@ is "$rc" 1 "no configuration: exit 1"
 "$MUSTER" operator -kubeConfig=config -alsologtostderr --gpus-per-node 8 --kubectl-delivery-image x 2>log &
 operator=$!
 told() { [ "$(wc -l <log)" -ge "$1" ]; }
-ok "flags of mpi-operator are accepted" wait_until 20 told 3
+ok "flags of mpi-operator are accepted" wait_until 20 told 2
 kill "$operator"
 wait "$operator"
 is $? 0 "SIGTERM ends it"
@@ -51,7 +51,7 @@ import json, sys
 for line in open("log"):
     d = json.loads(line)
     assert {"time", "level", "text"} <= set(d), line'
-like "$(cat log)" '"text":"--gpus-per-node is ignored: ' "and names what has no effect"
+like "$(cat log)" '"text":"--kubectl-delivery-image is ignored: ' "and names what has no effect"
 
 # --- health and metrics by HTTP ---
 "$MUSTER" operator --kubeconfig config --metrics nowhere 2>log
@@ -100,8 +100,36 @@ mpi_operator_jobs_successful_total training_operator_jobs_created_total training
 training_operator_jobs_failed_total training_operator_jobs_restarted_total training_operator_jobs_successful_total " \
     "/metrics has upstream's names"
 like "$(cat metrics)" '^mpi_operator_is_leader 1$' "without a lease it leads"
-like "$(cat metrics)" '^muster_operator_requests_total\{result="refused"\} [1-9]' "requests are counted"
+like "$(cat metrics)" '^muster_operator_requests_total\{result="ok"\} [1-9]' "requests are counted"
 like "$(cat metrics)" '^process_resident_memory_bytes [1-9][0-9]{6}' "and memory"
+
+# --- a job is counted ---
+cat >job.json <<'JSON'
+{"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "pi", "namespace": "a"},
+ "spec": {"mpiReplicaSpecs": {
+  "Launcher": {"replicas": 1, "template": {"spec": {"containers": [{"name": "l", "image": "i", "command": ["mpirun"]}]}}},
+  "Worker": {"replicas": 2, "template": {"spec": {"containers": [{"name": "w", "image": "i"}]}}}}}}
+JSON
+send() # METHOD PATH [FILE]
+{
+    python3 -c 'import sys, urllib.request
+urllib.request.urlopen(urllib.request.Request(sys.argv[2], method=sys.argv[1], data=open(sys.argv[3], "rb").read()), timeout=30)' \
+        "$1" "http://127.0.0.1:$(cat api-port)$2" "${3:-/dev/null}"
+}
+counted() # LINE: /metrics has it
+{
+    ask /metrics | grep -qxF "$1"
+}
+MPIJOBS=/apis/kubeflow.org/v2beta1/namespaces/a/mpijobs
+send POST $MPIJOBS job.json
+ok "a job is counted" wait_until 20 counted 'mpi_operator_jobs_created_total 1'
+ok "its launcher is named" counted 'mpi_operator_job_info{launcher="pi-launcher",namespace="a"} 1'
+ok "there is one" counted 'muster_operator_jobs 1'
+send DELETE $MPIJOBS/pi
+ok "one that is deleted, too" wait_until 20 counted 'muster_operator_jobs_deleted_total{kind="mpijobs.kubeflow.org",job_namespace="a"} 1'
+ok "it is no longer there" counted 'muster_operator_jobs 0'
+ok "and not named any more" sh -c "! grep -q '^mpi_operator_job_info{' answer"
+
 kill "$operator" "$api"
 wait "$operator"
 wait "$api" 2>/dev/null

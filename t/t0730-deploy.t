@@ -38,7 +38,7 @@ fi
 is "$(kinds in-base)" "ClusterRole/muster-operator ClusterRoleBinding/muster-operator CustomResourceDefinition/mpijobs.batch.tensorstack.dev \
 CustomResourceDefinition/mpijobs.kubeflow.org CustomResourceDefinition/pytorchjobs.kubeflow.org CustomResourceDefinition/tfjobs.kubeflow.org \
 Deployment/muster-operator Namespace/muster-system Role/muster-operator RoleBinding/muster-operator Service/muster-operator \
-ServiceAccount/muster-operator " "these are all"
+ServiceAccount/muster-operator ValidatingWebhookConfiguration/muster-operator " "these are all"
 
 # --- values ---
 run_muster generate operator --image r.example/a/muster-operator:2 --namespace ops -- --gang-scheduling volcano
@@ -48,7 +48,7 @@ grep -v '"kind": "Namespace"' ours >ours-in-chart
 ok "image, namespace and options mean the same in both" cmp in-chart ours-in-chart
 unlike "$(cat ours)" muster-system "the default namespace is nowhere left"
 like "$(cat ours)" '"kind": "Namespace".*"name": "ops"' "the namespace is made"
-like "$(cat ours)" '"args": \["--leader-elect", "--gang-scheduling", "volcano"\]' "options are added"
+like "$(cat ours)" '"args": \["--leader-elect", "--webhook=:9443", "--gang-scheduling", "volcano"\]' "options are added"
 run_muster generate operator --no-crds
 unlike "$(cat "$out")" CustomResourceDefinition "--no-crds"
 run_muster generate operator -o json
@@ -79,7 +79,7 @@ run_muster generate mpi-operator mpi-operator --image r.example/muster-operator:
 python3 -c 'import json, sys; [print(json.dumps(d)) for d in json.load(open(sys.argv[1]))["items"]]' "$out" >ours
 is "$(kinds ours)" "$(kinds theirs)" "mpi-operator: the same objects with our image"
 like "$(cat ours)" 'apiextensions.k8s.io/v1".*"name": "mpijobs.kubeflow.org".*"v1alpha1"' "a CRD that is served today, with v1alpha1"
-unlike "$(cat ours)" 'pytorchjobs|tfjobs' "and MPIJobs only"
+unlike "$(cat ours)" 'pytorchjobs|tfjobs|webhook' "and MPIJobs only"
 like "$(cat ours)" '"args": \["-alsologtostderr", "--gpus-per-node", "8", "--kubectl-delivery-image", "[^"]*", "--enable-scheme=mpijob", "--leader-elect"\]' \
     "with the seed's options"
 # shellcheck disable=SC2046

@@ -33,7 +33,8 @@
 #define LIMIT_FRAME_BYTES (8 * 1024 * 1024) /* one message between muster and its shim */
 #define LIMIT_KUBE_ANSWER_BYTES (32 << 20)  /* one answer of a Kubernetes API server */
 #define LIMIT_HTTP_HEAD_BYTES 8192          /* of a request to the operator: all but its body */
-#define LIMIT_HTTP_BODY_BYTES (8 << 20)     /* … its body: an object and what it was before */
+#define LIMIT_HTTP_BODY_BYTES (4 << 20)     /* … its body: an object and what it was before */
+#define LIMIT_HTTP_BUFFER_BYTES (16 << 20)  /* … of all requests that are not complete */
 #define LIMIT_HTTP_CONNECTIONS 64           /* to one address of the operator at once */
 #define LIMIT_HTTP_REQUEST_S 10             /* for a request to arrive, or its answer to be taken */
 #define LIMIT_HTTP_IDLE_S 120               /* between two requests of a connection */

@@ -150,7 +150,8 @@ static const struct {
     {"crds", "[OPTION…]", "the CRDs of the kinds that `muster operator` serves",
      "Needed in clusters without the CRDs of Kubeflow or T9k.", crds_opts},
     {"operator", "[OPTION…] [-- ARG…]", "the objects that install `muster operator` in a cluster",
-     "Namespace, CRDs, service account, rights, Deployment and Service; apply them with `kubectl "
+     "Namespace, CRDs, service account, rights, Deployment, Service and webhook; apply them with "
+     "`kubectl "
      "apply --server-side -f -`. ARGs are options of `muster operator`.",
      operator_opts},
 };
@@ -223,7 +224,7 @@ static bool has_text(const struct node *list, const char *text)
 }
 
 /* Of the kinds it may touch MPIJobs only, and the lease in any namespace: its own is not known here
- * for sure. */
+ * for sure. The prototype has no webhook. */
 static const struct node *mpi_rules(struct arena *a)
 {
     struct node *ours = read_objects(a, "rbac", false), *rules = make_seq(a);
@@ -237,8 +238,7 @@ static const struct node *mpi_rules(struct arena *a)
         for (size_t k = resources->n; has_text(resources, "mpijobs") && k-- > 0;)
             if (strncmp(node_text(resources->items[k], ""), "mpijobs", 7) != 0)
                 make_remove(resources, k);
-        if (!has_text(node_get(rule, "apiGroups"), "kubeflow.org") ||
-            has_text(resources, "mpijobs"))
+        if (!has_text(node_get(rule, "apiGroups"), "admissionregistration"))
             make_add(a, rules, rule);
     }
     for (size_t i = 0; i < own->n; i++)

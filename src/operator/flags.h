@@ -19,20 +19,23 @@
 
 struct operator_flags {
     bool help, version;
-    const char *namespace_;       /* NULL: all */
-    const char *context;          /* of the kubeconfig; or NULL */
-    const char *kubeconfig;       /* or NULL */
-    const char *master;           /* the API server's address; or NULL */
-    const char *lock_namespace;   /* of the lease; or NULL */
-    const char *lease;            /* its name; or NULL */
-    bool leader_elect;            /* a lease in the operator's own namespace */
-    const char *cluster_domain;   /* or NULL */
-    const char *gang_scheduler;   /* or NULL */
-    const char *metrics, *health; /* addresses; "0": none; NULL: not said */
-    const char *init_image;       /* of PyTorchJobs; or NULL */
-    int64_t init_tries;           /* likewise; 0: not said */
-    struct strvec kinds;          /* that are served: "tfjob", …; none: all */
-    struct strvec ignored;        /* sentences for the log */
+    const char *namespace_;                       /* NULL: all */
+    const char *context;                          /* of the kubeconfig; or NULL */
+    const char *kubeconfig;                       /* or NULL */
+    const char *master;                           /* the API server's address; or NULL */
+    const char *lock_namespace;                   /* of the lease; or NULL */
+    const char *lease;                            /* its name; or NULL */
+    bool leader_elect;                            /* a lease in the operator's own namespace */
+    const char *cluster_domain;                   /* or NULL */
+    const char *gang_scheduler;                   /* or NULL */
+    const char *metrics, *health;                 /* addresses; "0": none; NULL: not said */
+    const char *webhook;                          /* an address; or NULL */
+    const char *webhook_service, *webhook_secret; /* names; or NULL */
+    const char *init_image;                       /* of PyTorchJobs; or NULL */
+    int64_t init_tries;                           /* likewise; 0: not said */
+    int64_t gpus_per_node;                        /* of MPIJob v1alpha1; 0: not said */
+    struct strvec kinds;                          /* that are served: "tfjob", …; none: all */
+    struct strvec ignored;                        /* sentences for the log */
 };
 
 /* argv[0] is the program. -EINVAL names the flag; *ret is to be released in any case. */

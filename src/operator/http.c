@@ -1,7 +1,7 @@
 /* http.c - see http.h.
  *
- * A connection reads, answers, writes, and only then reads on: what it holds is one request and one
- * answer. Its timer runs from the first byte of a request until the last one of the answer, and
+ * A connection is answered one request at a time: what it holds is the requests that have come and
+ * one answer. Its timer runs from the first byte of a request until the last one of the answer, and
  * between requests.
  */
 #include "operator/http.h"
@@ -16,21 +16,29 @@
 struct http_server {
     uv_tcp_t tcp;
     struct http_service service;
+    struct tls_config *tls; /* NULL: plain */
     struct http_connection *connections;
     unsigned n;
+    size_t buffered; /* of all connections */
     int port;
 };
 
 struct http_connection {
     uv_tcp_t tcp;
     uv_timer_t timer;
-    uv_write_t write;
     struct http_server *server; /* NULL: it is being closed */
     struct http_connection *prev, *next;
-    struct strbuf in, out;
-    bool writing, ends; /* ends: after what is being written */
-    unsigned closing;   /* handles that are not closed yet */
+    struct tls_session *tls; /* NULL: plain */
+    struct strbuf in;
+    bool writing, ends; /* an answer; ends: after it */
+    unsigned handles;   /* that are not closed yet */
     char buffer[16 * 1024];
+};
+
+struct out { /* bytes that are being sent */
+    uv_write_t write;
+    struct strbuf data;
+    bool answer; /* the end of one */
 };
 
 /* --- the end of a connection ------------------------------------------------------------------ */
@@ -39,10 +47,10 @@ static void on_closed(uv_handle_t *handle)
 {
     struct http_connection *c = handle->data;
 
-    if (--c->closing > 0)
+    if (--c->handles > 0)
         return;
+    tls_session_free(c->tls);
     strbuf_release(&c->in);
-    strbuf_release(&c->out);
     free(c);
 }
 
@@ -60,7 +68,8 @@ static void close_connection(struct http_connection *c)
     if (c->next)
         c->next->prev = c->prev;
     s->n--;
-    c->closing = 2;
+    s->buffered -= c->in.len;
+    c->handles = 2;
     uv_close((uv_handle_t *)&c->tcp, on_closed);
     uv_close((uv_handle_t *)&c->timer, on_closed);
 }
@@ -81,42 +90,64 @@ static void serve(struct http_connection *c);
 
 static void on_written(uv_write_t *write, int status)
 {
-    struct http_connection *c = write->data;
+    struct http_connection *c = write->handle->data;
+    struct out *out = write->data;
+    bool answered = out->answer;
 
+    strbuf_release(&out->data);
+    free(out);
     if (!c->server)
         return;
-    c->writing = false;
-    strbuf_truncate(&c->out, 0);
-    if (status < 0 || c->ends) {
+    if (status < 0 || (answered && c->ends)) {
         close_connection(c);
-        return;
+    } else if (answered) {
+        c->writing = false;
+        wait_for(c, c->in.len > 0 ? LIMIT_HTTP_REQUEST_S : LIMIT_HTTP_IDLE_S);
+        serve(c); /* the next one may be there already */
     }
-    wait_for(c, c->in.len > 0 ? LIMIT_HTTP_REQUEST_S : LIMIT_HTTP_IDLE_S);
-    serve(c); /* the next one may be there already */
 }
 
-static void send_out(struct http_connection *c)
+/* Takes the bytes. */
+static void send_bytes(struct http_connection *c, struct strbuf *data, bool is_answer)
 {
-    uv_buf_t buf = uv_buf_init(c->out.buf, (unsigned)c->out.len);
+    struct out *out = xcalloc(1, sizeof(*out));
+    uv_buf_t buf = uv_buf_init(data->buf, (unsigned)data->len);
 
-    c->writing = true;
-    c->write.data = c;
-    wait_for(c, LIMIT_HTTP_REQUEST_S);
-    if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) < 0)
+    out->data = *data;
+    out->answer = is_answer;
+    out->write.data = out;
+    *data = (struct strbuf)STRBUF_INIT;
+    if (uv_write(&out->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) < 0) {
+        strbuf_release(&out->data);
+        free(out);
         close_connection(c);
+    }
 }
 
 static void answer(struct http_connection *c, const struct http_answer *a, bool head, bool keep)
 {
-    strbuf_addf(&c->out,
+    struct strbuf text = STRBUF_INIT, wire = STRBUF_INIT;
+
+    strbuf_addf(&text,
                 "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                 "Cache-Control: no-store\r\n%s\r\n",
                 a->status, http_reason(a->status), a->type, a->body.len,
                 keep ? "" : "Connection: close\r\n");
     if (!head)
-        strbuf_add(&c->out, a->body.buf, a->body.len);
+        strbuf_add(&text, a->body.buf, a->body.len);
     c->ends = !keep;
-    send_out(c);
+    c->writing = true;
+    wait_for(c, LIMIT_HTTP_REQUEST_S);
+    if (!c->tls) {
+        send_bytes(c, &text, true);
+        return;
+    }
+    if (tls_give(c->tls, text.buf, text.len, &wire))
+        send_bytes(c, &wire, true);
+    else
+        close_connection(c);
+    strbuf_release(&text);
+    strbuf_release(&wire);
 }
 
 static void refuse(struct http_connection *c, int status)
@@ -143,6 +174,7 @@ static void serve(struct http_connection *c)
     } else if (used > 0) {
         c->server->service.handle(c->server->service.ctx, &rq, &a);
         strbuf_consume(&c->in, (size_t)used);
+        c->server->buffered -= (size_t)used;
         answer(c, &a, strcmp(rq.method, "HEAD") == 0, rq.keep);
     }
     strbuf_release(&a.body);
@@ -158,20 +190,40 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(c->buffer, sizeof(c->buffer));
 }
 
+/* What has come, as the other side meant it. False: the connection ends. */
+static bool take(struct http_connection *c, const char *data, size_t n)
+{
+    enum { WIRE_MOST = 1 << 20 };
+    struct strbuf wire = STRBUF_INIT;
+    size_t before = c->in.len;
+    bool open = true;
+
+    if (c->tls)
+        open = tls_take(c->tls, data, n, &c->in, &wire);
+    else
+        strbuf_add(&c->in, data, n);
+    c->server->buffered += c->in.len - before;
+    if (wire.len > 0)
+        send_bytes(c, &wire, false);
+    strbuf_release(&wire);
+    return open && c->server && c->server->buffered <= LIMIT_HTTP_BUFFER_BYTES &&
+           c->in.len <= LIMIT_HTTP_HEAD_BYTES + c->server->service.body_limit + sizeof(c->buffer) &&
+           uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp) <= WIRE_MOST;
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct http_connection *c = stream->data;
+    bool idle = c->in.len == 0 && !c->writing;
 
     if (!c->server)
         return;
-    if (n < 0 || c->in.len + (size_t)n >
-                     LIMIT_HTTP_HEAD_BYTES + c->server->service.body_limit + sizeof(c->buffer)) {
-        close_connection(c); /* a client that sends more than it was answered for */
+    if (n < 0 || !take(c, buf->base, (size_t)n)) {
+        close_connection(c); /* also of a client that sends more than it is answered for */
         return;
     }
-    if (c->in.len == 0 && n > 0 && !c->writing)
+    if (idle && c->in.len > 0)
         wait_for(c, LIMIT_HTTP_REQUEST_S);
-    strbuf_add(&c->in, buf->base, (size_t)n);
     serve(c);
 }
 
@@ -196,7 +248,8 @@ static void on_connection(uv_stream_t *stream, int status)
     if (status < 0)
         return;
     c = xcalloc(1, sizeof(*c));
-    c->in = c->out = (struct strbuf)STRBUF_INIT;
+    c->in = (struct strbuf)STRBUF_INIT;
+    c->tls = s->tls ? tls_session_new(s->tls) : NULL;
     (void)uv_tcp_init(stream->loop, &c->tcp);
     (void)uv_timer_init(stream->loop, &c->timer);
     c->tcp.data = c->timer.data = c;
@@ -291,10 +344,17 @@ int http_server_port(const struct http_server *s)
     return s->port;
 }
 
+void http_server_set_tls(struct http_server *s, struct tls_config *tls)
+{
+    tls_config_free(s->tls);
+    s->tls = tls;
+}
+
 void http_server_free(struct http_server *s)
 {
     if (!s)
         return;
+    tls_config_free(s->tls);
     while (s->connections)
         close_connection(s->connections);
     uv_close((uv_handle_t *)&s->tcp, free_server);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "operator/http_parse.h"
+#include "operator/tls.h"
 
 struct http_answer {
     int status;       /* 200 */
@@ -33,6 +34,8 @@ struct http_server;
 int http_server_new(uv_loop_t *loop, const char *address, const struct http_service *service,
                     struct http_server **ret, struct err *e);
 int http_server_port(const struct http_server *s);
+/* Connections from now on are HTTPS with that certificate. The server takes the configuration. */
+void http_server_set_tls(struct http_server *s, struct tls_config *tls);
 /* NULL is fine; the loop must run once more. */
 void http_server_free(struct http_server *s);
 

@@ -1,42 +1,20 @@
 /* main.c - `muster operator`: options, signals, the loop. */
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "doc/json.h"
 #include "operator/lease.h"
 #include "operator/monitor.h"
 #include "operator/operator.h"
+#include "operator/webhook.h"
 
 #ifndef MUSTER_VERSION
 #define MUSTER_VERSION "0"
 #endif
-
-void tell(const struct tended *t, const char *level, const char *fmt, ...)
-{
-    auto_strbuf struct strbuf line = STRBUF_INIT, text = STRBUF_INIT;
-    struct json j = JSON_COMPACT(&line);
-    char now[CLOCK_TEXT];
-    va_list ap;
-
-    va_start(ap, fmt);
-    strbuf_vaddf(&text, fmt, ap);
-    va_end(ap);
-    json_object(&j);
-    json_kv_str(&j, "time", clock_rfc3339(clock_real(), now));
-    json_kv_str(&j, "level", level);
-    if (t)
-        json_kv_str(&j, "job", t->key);
-    json_kv_str(&j, "text", text.buf);
-    json_end(&j);
-    strbuf_addch(&line, '\n');
-    fputs(line.buf, stderr);
-}
 
 /* All that was heard of a job in one round of the loop has one turn. */
 static void on_prepare(uv_prepare_t *prepare)
@@ -136,7 +114,7 @@ static int run(struct controller *op)
     struct err e;
 
     op->queue_end = &op->queue;
-    if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0) {
+    if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0 || webhook_begin(op, &e) < 0) {
         tell(NULL, "error", "%s", e.text);
         return 1;
     }
@@ -153,6 +131,7 @@ static int run(struct controller *op)
         on_alone(op);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
     lease_free(lease);
+    webhook_end(op);
     monitor_end(op);
     pods_end(op);
     serve_end(op);
@@ -186,6 +165,8 @@ static void set_options(struct controller *op, const struct operator_flags *f)
     op->options.gang_scheduler = f->gang_scheduler ? f->gang_scheduler : "";
     op->options.init_image = f->init_image;
     op->options.init_tries = (int)(f->init_tries < INT_MAX ? f->init_tries : INT_MAX);
+    op->options.gpus_per_node =
+        (int)(f->gpus_per_node < LIMIT_SLOTS ? f->gpus_per_node : LIMIT_SLOTS);
     for (size_t i = 0; i < f->ignored.n; i++)
         tell(NULL, "info", "%s", f->ignored.v[i]);
 }

@@ -9,6 +9,7 @@
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
  *     monitor.c  health and metrics by HTTP (http.c, metrics.c)
+ *     webhook.c  validation when a job is applied (review.c, tls.c, cert.c)
  *
  * One loop, one client, and for every kind and for pods one watch, however many jobs there are. A
  * job that something was heard of is put into a queue and has one turn at the end of the loop's
@@ -31,6 +32,7 @@
 struct controller;
 struct tended;
 struct http_server;
+struct webhook;
 
 enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
@@ -106,6 +108,7 @@ struct controller {
     struct metrics metrics;
     struct http_server *servers[2];
     size_t n_servers;
+    struct webhook *webhook; /* NULL: none */
     struct kind_watch *kinds;
     size_t n_kinds;
     unsigned asking;                               /* discoveries without an answer */
@@ -119,7 +122,7 @@ struct controller {
     uv_timer_t *look; /* for kinds that are not there yet */
 };
 
-/* One line of JSON on stderr: time, level, what, and of which job (or NULL). */
+/* log.c: one line of JSON on stderr: time, level, what, and of which job (or NULL). */
 void tell(const struct tended *t, const char *level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -48,14 +48,14 @@ static const struct node *as_written(struct arena *a, const struct served *s)
 
 /* --- what is wrong with it -------------------------------------------------------------------- */
 
-static const char *errors_text(struct arena *a, const struct diags *ds)
+static const char *diags_text(struct arena *a, const struct diags *ds, enum severity severity)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
 
     for (size_t i = 0; i < ds->n; i++) {
         const struct diag *d = &ds->v[i];
 
-        if (d->severity != SEV_ERROR)
+        if (d->severity != severity)
             continue;
         if (sb.len)
             strbuf_addch(&sb, '\n');
@@ -166,13 +166,15 @@ int served_read(struct arena *a, const struct served_kind *kind,
     if (!s.foreign) {
         text.name = arena_printf(a, "%s/%s", kind->plural, s.name);
         text.tree = as_written(a, &s);
-        r = job_text_read(a, &text, &(struct read_options){0}, &file, e);
+        r = job_text_read(a, &text, &(struct read_options){.gpus_per_node = options->gpus_per_node},
+                          &file, e);
         if (r < 0)
             return r;
         if (file.n_jobs == 1)
             plan_job(a, &s, file.jobs[0]);
         else
-            s.invalid = errors_text(a, &file.diags);
+            s.invalid = diags_text(a, &file.diags, SEV_ERROR);
+        s.warned = diags_text(a, &file.diags, SEV_WARNING);
         job_file_release(&file);
     }
     *ret = s;

@@ -19,6 +19,7 @@ struct operator_options {
     /* Of a PyTorchJob's workers, which wait for their master; NULL and 0: upstream's defaults. */
     const char *init_image;
     int init_tries;
+    int gpus_per_node; /* of MPIJob v1alpha1, for a total of GPUs; 0: 8 */
 };
 
 struct served {
@@ -31,6 +32,7 @@ struct served {
     bool foreign;            /* its managedBy names somebody else: it is not touched */
     const struct plan *plan; /* NULL: it is not valid, or not ours */
     const char *invalid;     /* every error of an invalid job, one line each; or NULL */
+    const char *warned;      /* its warnings, likewise; or NULL */
 };
 
 /* The version that the object was written in: of the manager in metadata.managedFields that has set

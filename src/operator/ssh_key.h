@@ -1,5 +1,5 @@
 /* ssh_key.h - a key pair for ssh between the pods of one job: ECDSA on P-521, as mpi-operator makes
- * it. The only file that knows OpenSSL. */
+ * it. */
 #ifndef OPERATOR_SSH_KEY_H
 #define OPERATOR_SSH_KEY_H
 

@@ -46,7 +46,8 @@ static void upstream(void)
     is_int(PARSE(&f, &e, "-alsologtostderr", "--gpus-per-node", "8", "--kubectl-delivery-image",
                  "mpioperator/kubectl-delivery:latest"),
            0, "mpi-operator v1alpha1");
-    is_int(f.ignored.n, 3, "three flags without a meaning");
+    is_int(f.ignored.n, 2, "two flags without a meaning");
+    is_int(f.gpus_per_node, 8, "and one that has one");
     is_str(f.ignored.v[0],
            "--alsologtostderr is ignored: the log is written to stderr as JSON lines", "a note");
     flags_release(&f);
