@@ -203,7 +203,7 @@ $(B)/libmuster.a: $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(UNIT_LIBS))
-$(B)/unit/engine/kubernetes/test/client: UNIT_LIBS = $(CURL_LIBS)
+$(B)/unit/engine/kubernetes/test/client $(B)/unit/engine/kubernetes/test/apply: UNIT_LIBS = $(CURL_LIBS)
 $(filter $(B)/unit/operator/%,$(UNITS)): UNIT_LIBS = $(CURL_LIBS) $(CRYPTO_LIBS)
 
 # The same but for its clock, which a test can set.

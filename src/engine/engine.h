@@ -18,6 +18,7 @@
 
 struct engine;
 struct engine_client;
+struct node;
 struct engine_here;
 struct strbuf;
 struct uv_loop_s;
@@ -32,6 +33,17 @@ struct engine_open {
     bool waits;              /* the job continues without us, until another process attaches */
     const struct job *job;   /* attach: as its journal has it; used during the call only */
     const struct engine_client *client; /* must outlive the engine */
+};
+
+/* Objects that are handed to a controller of the place, as their file has them. */
+struct engine_apply {
+    const struct node *const *objects;
+    size_t n;
+    const char *context, *namespace_;           /* options, or NULL */
+    bool wait;                                  /* until the jobs among them have ended */
+    void (*told)(void *ctx, const char *text);  /* a line for the user */
+    void (*noted)(void *ctx, const char *text); /* one beside it */
+    void *ctx;
 };
 
 struct engine_class {
@@ -53,6 +65,9 @@ struct engine_class {
      * ends nothing. NULL: jobs of this engine end with the process that opened it. An engine that
      * detaches calls client->turn for the first time when all of its state is reported. */
     int (*attach)(const struct engine_open *how, struct engine **ret, struct err *e);
+    /* Sends them, one after the other, and waits. Returns 0, 1 if a job has failed, or -errno. NULL:
+     * there is no controller. */
+    int (*apply)(const struct engine_apply *how, struct err *e);
     const struct engine_here *here; /* NULL: the processes are not on this machine */
 };
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "doc/yaml_write.h"
 #include "engine/frames.h"
+#include "engine/kubernetes/apply.h"
 #include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
 #include "engine/kubernetes/survey.h"
@@ -444,4 +445,5 @@ const struct engine_class engine_kubernetes = {
     .manifests = kubernetes_manifests,
     .open = kubernetes_open,
     .attach = kubernetes_attach,
+    .apply = kubernetes_apply,
 };
