@@ -81,7 +81,7 @@ python3 "$TOP/t/operator/http_probe.py" "$port" >probes
 while read -r word name; do
     if [ "$word" = ok ]; then result 0 "HTTP: $name" ""; else result 1 "HTTP: $name" "$word $name"; fi
 done <probes
-is "$(wc -l <probes)" 13 "all of these were tried"
+is "$(wc -l <probes)" 14 "all of these were tried"
 is "$(ask /healthz)" ok "it is still alive"
 kill "$operator"
 wait "$operator"

@@ -114,6 +114,7 @@ static int run(struct controller *op)
     struct err e;
 
     op->queue_end = &op->queue;
+    (void)signal(SIGPIPE, SIG_IGN); /* a client may leave before its answer */
     if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0 || webhook_begin(op, &e) < 0) {
         tell(NULL, "error", "%s", e.text);
         return 1;

@@ -3,6 +3,7 @@
 http_probe.py PORT PATH prints the answer for one path, its status on the first line.
 """
 import socket
+import struct
 import sys
 import urllib.error
 import urllib.request
@@ -55,6 +56,14 @@ check(b" 400 Bad Request" in raw(b"\x16\x03\x01\x00nonsense\n\n"), "nonsense: 40
 check(b" 431 " in raw(b"GET /healthz HTTP/1.1\r\nA: " + b"x" * 9000), "a head that is too large: 431")
 check(b" 413 " in raw(b"POST /healthz HTTP/1.1\r\nContent-Length: 1\r\n\r\n"), "a body: 413")
 check(b" 501 " in raw(b"POST /healthz HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), "chunks: 501")
+
+# Clients that do not wait for their answer.
+for i in range(50):
+    s = socket.create_connection(("127.0.0.1", PORT), timeout=30)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", i % 2, 0))  # by reset, or not
+    s.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * (i + 1))
+    s.close()
+check(status("/healthz")[0] == 200, "clients that leave early are no trouble")
 
 # More connections than it has: those that wait for a request make room, the others stay.
 slow = [socket.create_connection(("127.0.0.1", PORT), timeout=30) for _ in range(10)]
