@@ -83,6 +83,8 @@ static void create(struct tended *t, const struct want *w)
     struct want_state st = {.running = t->running,
                             .private_key = t->private_key,
                             .public_key = t->public_key,
+                            .agent = t->op->agent,
+                            .agent_key = t->agent_key,
                             .start = FIRST_START};
     struct asked *asked = xcalloc(1, sizeof(*asked));
 

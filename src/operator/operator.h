@@ -69,12 +69,13 @@ struct tended {
     ns_t carry_at;                   /* nothing is asked for before, because it was refused */
     int pause_s;                     /* … for so long; 0: not refused since the last success */
     char *refusal;                   /* … in these words; or NULL */
-    const char *private_key, *public_key;
-    unsigned in_flight;    /* creations and deletions that have no answer yet */
-    bool decided;          /* something is to be carried out, after it was kept */
-    bool keeping, telling; /* a request of keep.c has no answer yet */
-    char *kept, *told;     /* what the cluster has of us: annotation, status; or NULL */
-    unsigned announced;    /* conditions that an event has told */
+    const char *private_key, *public_key; /* or NULL */
+    const char *agent_key;                /* or NULL */
+    unsigned in_flight;                   /* creations and deletions that have no answer yet */
+    bool decided;                         /* something is to be carried out, after it was kept */
+    bool keeping, telling;                /* a request of keep.c has no answer yet */
+    char *kept, *told;  /* what the cluster has of us: annotation, status; or NULL */
+    unsigned announced; /* conditions that an event has told */
     bool queued, gone;
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */
@@ -94,6 +95,7 @@ struct controller {
     struct kube_access access;
     struct kube_client *api;
     struct operator_options options;
+    const char *agent;          /* agent.h; NULL: not needed yet */
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */
     bool lost;                  /* the lease */

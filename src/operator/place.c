@@ -217,7 +217,8 @@ static bool is_cleaned_up(const struct tended *t, uint32_t replica)
     const struct job_spec *spec = t->served.plan->spec;
     enum proc_state state = t->job->procs[replica_of(t, replica)->first_process].state;
 
-    if (place_by_job(t, replica))
+    if (place_by_job(t, replica) || (platform_is_mpijob(spec->platform.environment) &&
+                                     replica_of(t, replica)->role->kind == ROLE_LAUNCHER))
         return false; /* its log is wanted */
     if (spec->clean_up_workers)
         return replica_of(t, replica)->role->kind == ROLE_HOST;

@@ -59,11 +59,19 @@ static const struct labels {
     {"mpijob," T9K "component=mpijob", NULL, KIND_T9K, "mpijob", t9k_replica},
 };
 
+/* All versions of a kind have one watch, whatever their operator was called. */
+static const char *kind_name(const struct labels *by, const struct node *pod)
+{
+    const char *name = by->operator_label ? label(pod, by->operator_label) : by->operator_name;
+
+    return strcmp(name, KIND_MPI_V1) == 0 ? KIND_MPI : name;
+}
+
 static void changed(struct controller *op, const struct labels *by, enum watch_change change,
                     const struct node *pod)
 {
     auto_arena struct arena *a = arena_new();
-    const char *kind = by->operator_label ? label(pod, by->operator_label) : by->operator_name;
+    const char *kind = kind_name(by, pod);
     struct tended *t =
         serve_find(op, arena_printf(a, "%s/%s/%s",
                                     node_text(node_find(pod, "metadata", "namespace", NULL), ""),

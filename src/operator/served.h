@@ -19,6 +19,7 @@ struct operator_options {
     /* Of a PyTorchJob's workers, which wait for their master; NULL and 0: upstream's defaults. */
     const char *init_image;
     int init_tries;
+    int gpus_per_node; /* of MPIJob v1alpha1, for a total of GPUs; 0: 8 */
 };
 
 struct served {

@@ -12,6 +12,7 @@
 #include "doc/json_write.h"
 #include "doc/make.h"
 #include "job/snapshot.h"
+#include "operator/agent.h"
 #include "operator/operator.h"
 #include "operator/ssh_key.h"
 
@@ -93,10 +94,15 @@ static bool condition_holds(const struct node *object, const char *type)
 
 static bool has_ended(const struct node *object)
 {
-    const char *phase = node_text(node_find(object, "status", "phase", NULL), "");
+    static const char *const keys[] = {"phase", "launcherStatus"}; /* T9k; MPIJob v1alpha1 */
 
-    return condition_holds(object, "Succeeded") || condition_holds(object, "Failed") ||
-           strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *word = node_text(node_find(object, "status", keys[i], NULL), "");
+
+        if (strcmp(word, "Succeeded") == 0 || strcmp(word, "Failed") == 0)
+            return true;
+    }
+    return condition_holds(object, "Succeeded") || condition_holds(object, "Failed");
 }
 
 static void begin_job(struct tended *t, const struct node *object)
@@ -137,6 +143,20 @@ static const struct node *keep_object(struct arena *a, const struct node *object
     return json_node(a, text.buf, text.len);
 }
 
+/* What its pods know each other by. If the Secret is there already, it is not used. */
+static int make_keys(struct tended *t, struct err *e)
+{
+    struct controller *op = t->op;
+
+    if (t->kind->family != FAMILY_MPI)
+        return 0;
+    if (!platform_is_mpijob(t->served.plan->spec->platform.environment) ||
+        t->served.plan->spec->platform.environment == PLATFORM_MPIJOB_V2BETA1)
+        return ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
+    t->agent_key = agent_key(t->arena);
+    return op->agent ? 0 : agent_program(op->arena, &op->agent, e);
+}
+
 static void first_look(struct tended *t, const struct node *object)
 {
     const char *version = annotation(object, KEEP_VERSION);
@@ -159,8 +179,7 @@ static void first_look(struct tended *t, const struct node *object)
     }
     if (!t->served.plan)
         return;
-    if (t->kind->family == FAMILY_MPI &&
-        ssh_key_make(t->arena, &t->private_key, &t->public_key, &e) < 0) {
+    if (make_keys(t, &e) < 0) {
         tell(t, "error", "%s", e.text);
         return;
     }

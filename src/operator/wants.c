@@ -1,16 +1,24 @@
-/* wants.c - see wants.h. The objects are made by wants_mpi.c, wants_t9k.c and wants_training.c. */
+/* wants.c - see wants.h. The objects are made by wants_mpi.c, wants_mpi_old.c, wants_t9k.c
+ * and wants_training.c. */
 #include "operator/wants.h"
 
 #include "operator/wants_parts.h"
+
+#define RBAC "/apis/rbac.authorization.k8s.io/v1"
 
 const char *want_collection(struct arena *a, enum want_kind kind, const char *namespace_)
 {
     static const struct {
         const char *api, *plural;
     } collections[WANT_KINDS] = {
-        [WANT_SERVICE] = {"/api/v1", "services"}, [WANT_CONFIG_MAP] = {"/api/v1", "configmaps"},
-        [WANT_SECRET] = {"/api/v1", "secrets"},   [WANT_POD] = {"/api/v1", "pods"},
+        [WANT_SERVICE] = {"/api/v1", "services"},
+        [WANT_CONFIG_MAP] = {"/api/v1", "configmaps"},
+        [WANT_SECRET] = {"/api/v1", "secrets"},
+        [WANT_POD] = {"/api/v1", "pods"},
         [WANT_JOB] = {"/apis/batch/v1", "jobs"},
+        [WANT_SERVICE_ACCOUNT] = {"/api/v1", "serviceaccounts"},
+        [WANT_ROLE] = {RBAC, "roles"},
+        [WANT_ROLE_BINDING] = {RBAC, "rolebindings"},
     };
 
     return arena_printf(a, "%s/namespaces/%s/%s", collections[kind].api, namespace_,
@@ -21,7 +29,14 @@ static const struct wants_way *way_of(const struct served *s)
 {
     if (s->kind->family == FAMILY_TRAINING)
         return &wants_training;
-    return s->plan->spec->platform.environment == PLATFORM_T9K ? &wants_t9k : &wants_mpi;
+    switch (s->plan->spec->platform.environment) {
+    case PLATFORM_T9K:
+        return &wants_t9k;
+    case PLATFORM_MPIJOB_V2BETA1:
+        return &wants_mpi;
+    default:
+        return &wants_mpi_old;
+    }
 }
 
 size_t wants_list(struct arena *a, const struct served *s, const struct want **ret)

@@ -6,6 +6,8 @@
  *
  *     MPI       Service NAME, ConfigMap NAME-config, Secret NAME-ssh, pods NAME-worker-I, and a
  *               batch Job NAME-launcher whose pods the Job controller makes; T9k: a pod
+ *     MPI v1    and before: the same without keys for ssh; ConfigMap and Secret NAME-agent, and
+ *               ServiceAccount, Role and RoleBinding NAME-launcher; v1: the launcher is a pod
  *     training  a pod and a headless Service NAME-ROLE-I for every replica
  */
 #ifndef OPERATOR_WANTS_H
@@ -13,7 +15,17 @@
 
 #include "operator/served.h"
 
-enum want_kind { WANT_SERVICE, WANT_CONFIG_MAP, WANT_SECRET, WANT_POD, WANT_JOB, WANT_KINDS };
+enum want_kind {
+    WANT_SERVICE,
+    WANT_CONFIG_MAP,
+    WANT_SECRET,
+    WANT_SERVICE_ACCOUNT,
+    WANT_ROLE,
+    WANT_ROLE_BINDING,
+    WANT_POD,
+    WANT_JOB,
+    WANT_KINDS
+};
 
 struct want {
     enum want_kind kind;
@@ -27,6 +39,7 @@ struct want_state {
     const bool *running; /* by replica: its pod runs; for discover_hosts.sh. NULL: none does */
     bool suspended;      /* of a launcher's Job */
     const char *private_key, *public_key; /* of the Secret (ssh_key.h) */
+    const char *agent, *agent_key;        /* of MPI v1 and before (agent.h) */
 };
 
 /* "/api/v1/namespaces/NS/pods", "/apis/batch/v1/namespaces/NS/jobs" */

@@ -17,7 +17,9 @@ static const bool running[16] = {[2] = true, [1] = true};
 static const struct want_state state = {.start = {.attempt = 1, .instance = 2},
                                         .running = running,
                                         .private_key = "private\n",
-                                        .public_key = "public\n"};
+                                        .public_key = "public\n",
+                                        .agent = "cHJvZ3JhbQ==",
+                                        .agent_key = "a2V5"};
 
 /* --- whole jobs ------------------------------------------------------------------------------- */
 
@@ -58,7 +60,8 @@ static void test_goldens(struct arena *a)
         {"pytorch-elastic", &plugins, false}, {"tf-chief", &volcano, false},
         {"tf-single", &plain, false},         {"pytorch-nproc", &plain, false},
         {"tf-dynamic", &plugins, false},      {"tensorstack-seed", &plain, false},
-        {"tensorstack-new", &plain, false},
+        {"tensorstack-new", &plain, false},   {"mpi-v1", &volcano, false},
+        {"mpi-v1alpha2", &plain, true},       {"mpi-v1alpha1", &plain, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
