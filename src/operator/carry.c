@@ -1,6 +1,7 @@
 /* carry.c - what is wanted of a served job and does not exist is created; what is there and should
  * not be is deleted. Nothing is asked for twice at a time. What the API server refuses is asked for
- * again after a pause that grows: a quota may have room by then.
+ * again after a pause that grows: a quota may have room by then. An object of the wanted name that
+ * belongs to somebody else stays as it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "doc/make.h"
 #include "operator/operator.h"
+#include "operator/owned.h"
 
 struct asked { /* for an object */
     struct tended *t;
@@ -26,38 +28,54 @@ static void answered(struct asked *asked)
 
 enum { PAUSE_S = 1, PAUSE_MOST_S = 60 };
 
-/* Told once, however often it is refused for the same reason. */
-static void not_created(struct tended *t, const struct want *w, const struct kube_answer *answer)
+const char *carry_path(struct arena *a, const struct tended *t, const struct want *w)
 {
-    struct observation o = {
-        .kind = OBS_WAITING, .text = answer->message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
+    return arena_printf(a, "%s/%s", want_collection(a, w->kind, t->served.namespace_), w->name);
+}
 
+/* It is asked for again after a while. */
+static void pause_for(struct tended *t)
+{
     t->pause_s = t->pause_s == 0 ? PAUSE_S : t->pause_s * 2;
     if (t->pause_s > PAUSE_MOST_S)
         t->pause_s = PAUSE_MOST_S;
     t->carry_at = clock_run() + t->pause_s * NS_PER_S;
+}
+
+/* Told once, however often it is refused for the same reason. */
+static void not_created(struct tended *t, const struct want *w, const char *reason,
+                        const char *message)
+{
+    struct observation o = {
+        .kind = OBS_WAITING, .text = message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
+
+    pause_for(t);
     if (w->replica >= 0)
         place_observe(t, (uint32_t)w->replica, &o);
-    if (t->refusal && strcmp(t->refusal, answer->message) == 0)
+    if (t->refusal && strcmp(t->refusal, message) == 0)
         return;
     free(t->refusal);
-    t->refusal = xstrdup(answer->message);
-    tell(t, "warning", "%s", answer->message);
-    keep_event(t, "Warning", "FailedCreate", answer->message);
+    t->refusal = xstrdup(message);
+    tell(t, "warning", "%s", message);
+    keep_event(t, "Warning", reason, message);
 }
 
-/* A pod of that name that the watch has not shown is another's, or is being removed. */
-static bool is_there(const struct want *w, const struct kube_answer *answer)
+/* The API server has it, as `object`. */
+static void is_there(struct tended *t, const struct want *w, const struct node *object)
 {
-    return kube_ok(answer) || (w->kind != WANT_POD && strcmp(answer->reason, "AlreadyExists") == 0);
+    t->pause_s = 0;
+    t->made[w - t->wants] = true;
+    if (w->kind == WANT_POD)
+        place_pod(t, (uint32_t)w->replica, WATCH_THERE, object);
 }
 
-static void created(void *ctx, const struct kube_answer *answer)
+/* What has the name of an object that was to be created. */
+static void looked(void *ctx, const struct kube_answer *answer)
 {
+    auto_arena struct arena *a = arena_new();
     struct asked *asked = ctx;
     struct tended *t = asked->t;
     const struct want *w = asked->want;
-    bool there = is_there(w, answer);
 
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = false;
@@ -65,14 +83,53 @@ static void created(void *ctx, const struct kube_answer *answer)
         answered(asked);
         return;
     }
-    if (!there) {
-        not_created(t, w, answer);
+    t->made[w - t->wants] = false;
+    if (!kube_ok(answer)) {
+        if (answer->status != 404)
+            not_created(t, w, "FailedCreate", answer->message);
     } else {
-        t->pause_s = 0;
-        if (w->kind == WANT_POD)
-            place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
+        switch (owned_by(answer->body, &t->served)) {
+        case OWNED_OURS:
+            is_there(t, w, answer->body);
+            break;
+        case OWNED_LEAVING:
+            pause_for(t);
+            break;
+        case OWNED_OTHERS:
+            not_created(t, w, "ErrResourceExists", owned_text(a, answer->body, &t->served));
+            break;
+        }
     }
-    t->made[w - t->wants] = there;
+    answered(asked);
+    tend_soon(t);
+}
+
+static void created(void *ctx, const struct kube_answer *answer)
+{
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+    const struct want *w = asked->want;
+
+    if (!t->gone && strcmp(answer->reason, "AlreadyExists") == 0) {
+        auto_arena struct arena *a = arena_new();
+
+        (void)kube_send(t->op->api, &(struct kube_request){.method = "GET",
+                                                           .path = carry_path(a, t, w),
+                                                           .done = looked,
+                                                           .ctx = asked});
+        return;
+    }
+    if (w->kind == WANT_POD)
+        t->hands[w->replica].creating = false;
+    if (t->gone) {
+        answered(asked);
+        return;
+    }
+    t->made[w - t->wants] = false;
+    if (kube_ok(answer))
+        is_there(t, w, answer->body);
+    else
+        not_created(t, w, "FailedCreate", answer->message);
     answered(asked);
     tend_soon(t);
 }
@@ -125,32 +182,37 @@ static void deleted(void *ctx, const struct kube_answer *answer)
     answered(asked);
 }
 
+void carry_request(struct tended *t, const char *method, const char *path, const char *type,
+                   const struct node *body)
+{
+    struct asked *asked = xcalloc(1, sizeof(*asked));
+
+    *asked = (struct asked){t, NULL};
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){.method = method,
+                                                       .path = path,
+                                                       .type = type,
+                                                       .body = body,
+                                                       .done = deleted,
+                                                       .ctx = asked});
+}
+
 /* The pod that we know, and no later one of the same name. */
 static void delete_pod(struct tended *t, uint32_t replica)
 {
     auto_arena struct arena *a = arena_new();
     struct hand *h = &t->hands[replica];
     struct node *options = make_map(a), *only = make_map(a);
-    struct asked *asked;
 
     if (!h->exists || h->deleting || h->life.deleting)
         return;
     h->deleting = true;
     make_put(a, only, "uid", make_text(a, h->uid));
     make_put(a, options, "preconditions", only);
-    asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct asked){t, NULL};
-    t->in_flight++;
-    (void)kube_send(
-        t->op->api,
-        &(struct kube_request){
-            .method = "DELETE",
-            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_),
-                                 h->name),
-            .body = options,
-            .done = deleted,
-            .ctx = asked,
-        });
+    carry_request(
+        t, "DELETE",
+        arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_), h->name), NULL,
+        options);
 }
 
 /* The Job controller ends its pods, or makes a new one. */
@@ -158,23 +220,13 @@ static void suspend(struct tended *t, const struct want *job)
 {
     auto_arena struct arena *a = arena_new();
     struct node *patch = make_map(a);
-    struct asked *asked = xcalloc(1, sizeof(*asked));
 
     t->suspended = t->suspend;
     make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, t->suspend));
-    *asked = (struct asked){t, NULL};
-    t->in_flight++;
-    (void)kube_send(
-        t->op->api,
-        &(struct kube_request){
-            .method = "PATCH",
-            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_JOB, t->served.namespace_),
-                                 job->name),
-            .type = "application/merge-patch+json",
-            .body = patch,
-            .done = deleted,
-            .ctx = asked,
-        });
+    carry_request(
+        t, "PATCH",
+        arena_printf(a, "%s/%s", want_collection(a, WANT_JOB, t->served.namespace_), job->name),
+        "application/merge-patch+json", patch);
 }
 
 static bool shared_is_there(struct tended *t)
@@ -201,7 +253,7 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
         suspend(t, w);
     else if (h->remove)
         delete_pod(t, replica);
-    else if (!h->wanted || h->let_go)
+    else if ((!h->wanted && !h->early) || h->let_go)
         return;
     else if (place_is_stale(t, replica))
         delete_pod(t, replica);
@@ -215,6 +267,8 @@ void carry_out(struct tended *t)
 
     if (clock_run() < t->carry_at)
         return;
+    if (t->group)
+        gang_follow(t);
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
         any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
     if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))

@@ -6,6 +6,7 @@
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
+ *     gang.c     a group of pods that are scheduled at once, as long as the job needs it
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
  *
@@ -37,6 +38,7 @@ struct hand {
     bool dirty;        /* there is news of it */
     bool exists;       /* the API server has shown it */
     bool creating, deleting;
+    bool early;            /* a launcher that is created before the core asks for it */
     bool let_go;           /* the job is over, and it may go on */
     bool remove;           /* its pod is to be deleted */
     uint32_t lives_before; /* of earlier pods of a launcher's Job */
@@ -64,6 +66,9 @@ struct tended {
     size_t n_wants;
     const struct want **pods_of;     /* by replica: its pod, or its Job */
     const struct want **services_of; /* by replica: its Service, or NULL */
+    const struct want *group;        /* its PodGroup, or NULL */
+    char *group_spec;                /* as it was last written; or NULL */
+    bool group_over;                 /* it was deleted, or is being */
     bool has_shared;                 /* what pods refer to was created */
     bool suspend, suspended;         /* the Job of its launcher: is to be; is */
     ns_t carry_at;                   /* nothing is asked for before, because it was refused */
@@ -154,6 +159,18 @@ void place_observe(struct tended *t, uint32_t replica, struct observation *o);
 /* --- carry.c ---------------------------------------------------------------------------------- */
 
 void carry_out(struct tended *t); /* creates and deletes what is due */
+
+const char *carry_path(struct arena *a, const struct tended *t, const struct want *w);
+/* For others that ask for something of a job: a request whose answer matters to nobody. */
+void carry_request(struct tended *t, const char *method, const char *path, const char *type,
+                   const struct node *body);
+
+/* --- gang.c ----------------------------------------------------------------------------------- */
+
+void gang_follow(struct tended *t); /* the PodGroup is changed, or deleted */
+/* With a gang scheduler no pod starts before all are there: a launcher is created with its workers,
+ * unless the file says otherwise. */
+bool gang_needs_launcher(const struct tended *t);
 
 /* --- keep.c ----------------------------------------------------------------------------------- */
 

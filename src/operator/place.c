@@ -189,6 +189,20 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
 
 /* --- operations ------------------------------------------------------------------------------- */
 
+/* The launcher, although the core starts it only when its workers are up. */
+static void begin_early(struct tended *t, uint32_t attempt)
+{
+    const struct plan *plan = t->served.plan;
+    struct hand *h = plan->launcher < 0 ? NULL : &t->hands[plan->processes[plan->launcher].replica];
+
+    if (!h || h->wanted || h->early)
+        return;
+    h->early = true;
+    h->let_go = h->remove = false;
+    h->want = (struct start){.attempt = attempt, .instance = 1};
+    t->suspend = false;
+}
+
 static void start(struct engine *en, uint32_t process, struct start start)
 {
     struct tended *t = of_engine(en);
@@ -200,6 +214,8 @@ static void start(struct engine *en, uint32_t process, struct start start)
     h->want = start;
     if (place_by_job(t, replica))
         t->suspend = false;
+    if (replica_of(t, replica)->role->kind == ROLE_HOST && gang_needs_launcher(t))
+        begin_early(t, start.attempt);
     t->decided = true;
 }
 
@@ -243,6 +259,7 @@ static void stop(struct engine *en, int sig)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
+        h->early = false;
         if (pauses && place_by_job(t, i))
             t->suspend = true;
         else
@@ -272,7 +289,7 @@ static void clear(struct engine *en)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
-        h->wanted = false;
+        h->wanted = h->early = false;
         if (place_by_job(t, i)) {
             h->exists = false;
             h->lives_before = 0;
@@ -320,7 +337,9 @@ void place_begin(struct tended *t)
     for (size_t i = 0; i < t->n_wants; i++) {
         const struct want *w = &t->wants[i];
 
-        if (w->kind == WANT_POD || w->kind == WANT_JOB)
+        if (w->kind == WANT_VOLCANO_GROUP || w->kind == WANT_PLUGINS_GROUP)
+            t->group = w;
+        else if (w->kind == WANT_POD || w->kind == WANT_JOB)
             t->pods_of[w->replica] = w;
         else if (w->replica >= 0)
             t->services_of[w->replica] = w;
@@ -337,4 +356,5 @@ void place_release(struct tended *t)
     free(t->hands);
     free(t->running);
     free(t->made);
+    free(t->group_spec);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "operator/operator.h"
+#include "operator/owned.h"
 
 #define KUBEFLOW "training.kubeflow.org/"
 #define T9K "tensorstack.dev/"
@@ -78,7 +79,9 @@ static void changed(struct controller *op, const struct labels *by, enum watch_c
                                     kind, label(pod, by->job)));
     int32_t replica = t && t->turn ? by->replica(t->served.plan, pod) : -1;
 
-    if (replica >= 0)
+    /* the pods of a launcher's Job have another controller */
+    if (replica >= 0 &&
+        (place_by_job(t, (uint32_t)replica) || owned_by(pod, &t->served) == OWNED_OURS))
         place_pod(t, (uint32_t)replica, change, pod);
 }
 

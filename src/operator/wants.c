@@ -2,6 +2,8 @@
  * and wants_training.c. */
 #include "operator/wants.h"
 
+#include <string.h>
+
 #include "operator/wants_parts.h"
 
 #define RBAC "/apis/rbac.authorization.k8s.io/v1"
@@ -17,6 +19,8 @@ const char *want_collection(struct arena *a, enum want_kind kind, const char *na
         [WANT_POD] = {"/api/v1", "pods"},
         [WANT_JOB] = {"/apis/batch/v1", "jobs"},
         [WANT_SERVICE_ACCOUNT] = {"/api/v1", "serviceaccounts"},
+        [WANT_VOLCANO_GROUP] = {"/apis/scheduling.volcano.sh/v1beta1", "podgroups"},
+        [WANT_PLUGINS_GROUP] = {"/apis/scheduling.x-k8s.io/v1alpha1", "podgroups"},
         [WANT_ROLE] = {RBAC, "roles"},
         [WANT_ROLE_BINDING] = {RBAC, "rolebindings"},
     };
@@ -41,12 +45,23 @@ static const struct wants_way *way_of(const struct served *s)
 
 size_t wants_list(struct arena *a, const struct served *s, const struct want **ret)
 {
-    return way_of(s)->list(a, s, ret);
+    size_t n = way_of(s)->list(a, s, ret);
+    struct want *with;
+
+    if (!want_has_group(s))
+        return n;
+    with = ARENA_ARRAY(a, struct want, n + 1);
+    with[0] = (struct want){want_group_kind(s), s->name, -1};
+    memcpy(with + 1, *ret, n * sizeof(*with));
+    *ret = with;
+    return n + 1;
 }
 
 const struct node *want_object(struct arena *a, const struct served *s, const struct want *w,
                                const struct want_state *st)
 {
+    if (w->kind == WANT_VOLCANO_GROUP || w->kind == WANT_PLUGINS_GROUP)
+        return want_group(a, s, w);
     return way_of(s)->object(a, s, w, st);
 }
 

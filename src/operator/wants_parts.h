@@ -55,6 +55,12 @@ void want_put_restart(struct arena *a, const struct role *role, const char *othe
 void want_put_gang(struct arena *a, const struct served *s, bool override, const char *task,
                    struct node *template);
 
+/* --- all at once (wants_group.c) -------------------------------------------------------------- */
+
+bool want_has_group(const struct served *s);
+enum want_kind want_group_kind(const struct served *s);
+const struct node *want_group(struct arena *a, const struct served *s, const struct want *w);
+
 /* --- MPI (wants_mpi.c) ------------------------------------------------------------------------ */
 
 /* Service, ConfigMap, Secret, a pod for each worker, and the launcher as that kind. */
