@@ -7,6 +7,7 @@
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
  *     gang.c     a group of pods that are scheduled at once, as long as the job needs it
+ *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
  *
@@ -69,11 +70,15 @@ struct tended {
     const struct want *group;        /* its PodGroup, or NULL */
     char *group_spec;                /* as it was last written; or NULL */
     bool group_over;                 /* it was deleted, or is being */
-    bool has_shared;                 /* what pods refer to was created */
-    bool suspend, suspended;         /* the Job of its launcher: is to be; is */
-    ns_t carry_at;                   /* nothing is asked for before, because it was refused */
-    int pause_s;                     /* … for so long; 0: not refused since the last success */
-    char *refusal;                   /* … in these words; or NULL */
+    uint32_t launcher;               /* its replica, if there is one; see launcher.c */
+    int look_s;                      /* its Job is asked for after so long; 0: no need to */
+    ns_t look_at;
+    ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
+    bool has_shared;         /* what pods refer to was created */
+    bool suspend, suspended; /* the Job of its launcher: is to be; is */
+    ns_t carry_at;           /* nothing is asked for before, because it was refused */
+    int pause_s;             /* … for so long; 0: not refused since the last success */
+    char *refusal;           /* … in these words; or NULL */
     const char *private_key, *public_key; /* or NULL */
     const char *agent_key;                /* or NULL */
     unsigned in_flight;                   /* creations and deletions that have no answer yet */
@@ -172,12 +177,17 @@ void gang_follow(struct tended *t); /* the PodGroup is changed, or deleted */
  * unless the file says otherwise. */
 bool gang_needs_launcher(const struct tended *t);
 
+/* --- launcher.c ------------------------------------------------------------------------------- */
+
+ns_t launcher_look(struct tended *t); /* when to call it again, at the latest; 0: any time */
+
 /* --- keep.c ----------------------------------------------------------------------------------- */
 
 #define KEEP_STATE "muster.internal/state"
 #define KEEP_VERSION "muster.internal/written-in"
 /* Writes what must survive us, then carries out what was decided. */
 void keep_state(struct tended *t);
+void keep_delete(struct tended *t); /* the object itself, and all that it owns */
 void keep_status(struct tended *t); /* if it differs from what the cluster has */
 void keep_event(struct tended *t, const char *type, const char *reason, const char *text);
 

@@ -163,6 +163,19 @@ static void restart_as_there(struct arena *a, const struct served *s, struct job
     }
 }
 
+/* training-operator looks at the restart counts of pods that run: with one restart less than it is
+ * told, the job ends with the same failure. */
+static void count_restarts_as_there(struct job_spec *spec)
+{
+    bool in_place = false;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        in_place |= spec->roles[i].restart == RESTART_ON_FAILURE ||
+                    spec->roles[i].restart == RESTART_ALWAYS;
+    if (spec->has_restart_budget && in_place && spec->restart_budget > 0)
+        spec->restart_budget--;
+}
+
 /* Ranks of v1 and before run beside a program of ours, which is put before the command. */
 static const char *without_command(struct arena *a, const struct served *s,
                                    const struct job_spec *spec)
@@ -187,6 +200,8 @@ static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
     spec->gang = false; /* a pod runs its command as soon as it can */
     if (platform_is_mpijob(spec->platform.environment))
         restart_as_there(a, s, spec);
+    else if (s->kind->family == FAMILY_TRAINING)
+        count_restarts_as_there(spec);
     if (platform_is_mpijob(spec->platform.environment) &&
         (s->invalid = without_command(a, s, spec)))
         return;

@@ -13,6 +13,7 @@
 #include "doc/make.h"
 #include "job/snapshot.h"
 #include "operator/agent.h"
+#include "operator/expire.h"
 #include "operator/operator.h"
 #include "operator/ssh_key.h"
 
@@ -27,12 +28,25 @@ static const struct job_rules rules = {
 
 static void on_wake(uv_timer_t *timer)
 {
-    tend_soon(timer->data);
+    struct tended *t = timer->data;
+
+    if (t->expires && clock_run() >= t->expires) {
+        t->expires = 0;
+        keep_delete(t);
+    }
+    tend_soon(t);
+}
+
+static ns_t earlier(ns_t a, ns_t b) /* 0: never */
+{
+    return a == 0 || (b && b < a) ? b : a;
 }
 
 static void wake_at(struct tended *t, ns_t at)
 {
     ns_t now = clock_run();
+
+    at = earlier(at, t->expires);
 
     if (at == 0)
         (void)uv_timer_stop(t->wake);
@@ -65,9 +79,9 @@ void tend_turn(struct tended *t)
     else
         carry_out(t);
     keep_status(t);
-    if (t->carry_at > clock_run() && (wake == 0 || t->carry_at < wake))
-        wake = t->carry_at;
-    wake_at(t, wake);
+    if (t->carry_at > clock_run())
+        wake = earlier(wake, t->carry_at);
+    wake_at(t, earlier(wake, launcher_look(t)));
 }
 
 void tend_later(struct tended *t)
@@ -157,14 +171,27 @@ static int make_keys(struct tended *t, struct err *e)
     return op->agent ? 0 : agent_program(op->arena, &op->agent, e);
 }
 
+/* What has ended is only deleted some day. */
+static void name_it(struct tended *t, const struct node *object)
+{
+    const struct node *meta = node_get(object, "metadata");
+
+    t->served.namespace_ = arena_strdup(t->arena, node_text(node_get(meta, "namespace"), ""));
+    t->served.name = arena_strdup(t->arena, node_text(node_get(meta, "name"), ""));
+    t->served.uid = arena_strdup(t->arena, node_text(node_get(meta, "uid"), ""));
+    t->served.api_version = arena_strdup(t->arena, node_text(node_get(object, "apiVersion"), ""));
+}
+
 static void first_look(struct tended *t, const struct node *object)
 {
     const char *version = annotation(object, KEEP_VERSION);
     struct err e;
 
     t->arena = arena_new();
-    if (has_ended(object))
+    if (has_ended(object)) {
+        name_it(t, object);
         return;
+    }
     if (!version)
         version = written_in(t->arena, object);
     t->announced = announced_by(node_get(object, "status"));
@@ -221,6 +248,9 @@ void tend_object(struct tended *t, const struct node *object)
         first_look(t, object);
     }
     t->generation = generation;
+    t->expires = has_ended(object) ? expire_at(object) : 0;
+    if (t->expires && !t->turn)
+        wake_at(t, 0);
     tend_soon(t);
 }
 

@@ -133,6 +133,30 @@ static void test_restarts(struct arena *a)
     }
 }
 
+/* training-operator: the third failure ends a job with a limit of 3, the first one that of 1. */
+static void test_budget(struct arena *a)
+{
+#define TORCH(limit, policy)                                                                       \
+    "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: pi, namespace: n, uid: u}\n"  \
+    "spec:\n  runPolicy: {backoffLimit: " limit "}\n  pytorchReplicaSpecs:\n    Worker: "          \
+    "{restartPolicy: " policy ", " TEMPLATE("pytorch") "}\n"
+    static const struct {
+        const char *text;
+        int budget;
+    } rows[] = {{TORCH("3", "OnFailure"), 2},
+                {TORCH("1", "Always"), 0},
+                {TORCH("0", "OnFailure"), 0},
+                {TORCH("3", "ExitCode"), 3}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct served s;
+
+        serve(a, &options, object_of(a, rows[i].text), &s);
+        if (ok(s.plan && s.plan->spec->has_restart_budget, "it has a budget"))
+            is_int(s.plan->spec->restart_budget, rows[i].budget, "of so many restarts");
+    }
+}
+
 static void test_main_container(struct arena *a)
 {
     struct served s;
@@ -204,6 +228,7 @@ int main(void)
     test_job(a);
     test_recorded(a);
     test_restarts(a);
+    test_budget(a);
     test_main_container(a);
     test_cases(a);
     return tap_done();
