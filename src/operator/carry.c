@@ -198,7 +198,7 @@ void carry_request(struct tended *t, const char *method, const char *path, const
 }
 
 /* The pod that we know, and no later one of the same name. */
-static void delete_pod(struct tended *t, uint32_t replica)
+void carry_delete_pod(struct tended *t, uint32_t replica)
 {
     auto_arena struct arena *a = arena_new();
     struct hand *h = &t->hands[replica];
@@ -252,11 +252,11 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
     if (by_job && t->suspend != t->suspended)
         suspend(t, w);
     else if (h->remove)
-        delete_pod(t, replica);
+        carry_delete_pod(t, replica);
     else if ((!h->wanted && !h->early) || h->let_go)
         return;
     else if (place_is_stale(t, replica))
-        delete_pod(t, replica);
+        carry_delete_pod(t, replica);
     else if (by_job ? !t->made[w - t->wants] : !h->exists && !h->creating)
         create_replica(t, replica);
 }

@@ -7,6 +7,7 @@
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
  *     gang.c     a group of pods that are scheduled at once, as long as the job needs it
+ *     change.c   a job that runs is changed: replicas, and the files that name them
  *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
  *     announce.c events, and the first failure in words
@@ -73,6 +74,10 @@ struct tended {
     uint32_t launcher;               /* its replica, if there is one; see launcher.c */
     int look_s;                      /* its Job is asked for after so long; 0: no need to */
     ns_t look_at;
+    struct arena *next_arena; /* of a plan that is to be taken over; NULL: there is none */
+    struct served next_served;
+    char *files;             /* as the ConfigMap was last written; or NULL */
+    ns_t files_at;           /* not again before */
     ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
     bool has_shared;         /* what pods refer to was created */
     bool suspend, suspended; /* the Job of its launcher: is to be; is */
@@ -145,11 +150,14 @@ void tend_object(struct tended *t, const struct node *object); /* as it is now *
 void tend_soon(struct tended *t);                              /* a turn at the end of this round */
 void tend_later(struct tended *t);                             /* a turn in a second */
 void tend_turn(struct tended *t);
+/* The job in the state of that snapshot, for t->served; one from the beginning if it is none. */
+void tend_load(struct tended *t, const char *state, size_t len);
 void tend_free(struct tended *t); /* its object is gone */
 
 /* --- place.c ---------------------------------------------------------------------------------- */
 
 void place_begin(struct tended *t);
+void place_resume(struct tended *t); /* pods of processes that run in t->job are wanted */
 /* A pod of this replica is there as `pod` says, or is gone. */
 void place_pod(struct tended *t, uint32_t replica, enum watch_change change,
                const struct node *pod);
@@ -176,6 +184,18 @@ void gang_follow(struct tended *t); /* the PodGroup is changed, or deleted */
 /* With a gang scheduler no pod starts before all are there: a launcher is created with its workers,
  * unless the file says otherwise. */
 bool gang_needs_launcher(const struct tended *t);
+
+/* Its pod, by the uid that we know. */
+void carry_delete_pod(struct tended *t, uint32_t replica);
+
+/* --- change.c --------------------------------------------------------------------------------- */
+
+/* Another plan for the job, in `arena`, which it takes over when nothing is on its way any more. */
+void change_take(struct tended *t, struct arena *arena, const struct served *now);
+/* Takes it over, if that is possible; true: not yet, and nothing may be asked for. */
+bool change_waits(struct tended *t);
+/* Hostfile and discover_hosts.sh follow the workers; when to call it again, 0: any time. */
+ns_t change_files(struct tended *t);
 
 /* --- launcher.c ------------------------------------------------------------------------------- */
 

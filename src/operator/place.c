@@ -346,6 +346,18 @@ void place_begin(struct tended *t)
     }
 }
 
+void place_resume(struct tended *t)
+{
+    for (uint32_t i = 0; i < t->served.plan->n_processes; i++) {
+        struct hand *h = &t->hands[t->served.plan->processes[i].replica];
+
+        if (t->job->procs[i].state != PROC_RUNNING)
+            continue;
+        h->wanted = h->dirty = true;
+        h->want = job_start(t->job, i);
+    }
+}
+
 void place_release(struct tended *t)
 {
     for (uint32_t i = 0; t->hands && i < t->served.plan->n_replicas; i++) {
@@ -357,4 +369,5 @@ void place_release(struct tended *t)
     free(t->running);
     free(t->made);
     free(t->group_spec);
+    free(t->files);
 }

@@ -15,6 +15,7 @@
 #include "operator/agent.h"
 #include "operator/expire.h"
 #include "operator/operator.h"
+#include "operator/resize.h"
 #include "operator/ssh_key.h"
 
 /* A job waits in a cluster for as long as it takes: that ends with its deadline, or its user. */
@@ -69,7 +70,7 @@ void tend_turn(struct tended *t)
 {
     ns_t wake;
 
-    if (!t->turn || t->gone)
+    if (!t->turn || t->gone || change_waits(t))
         return;
     place_report(t);
     wake = turn_run(t->turn, clock_run());
@@ -81,6 +82,7 @@ void tend_turn(struct tended *t)
     keep_status(t);
     if (t->carry_at > clock_run())
         wake = earlier(wake, t->carry_at);
+    wake = earlier(wake, change_files(t));
     wake_at(t, earlier(wake, launcher_look(t)));
 }
 
@@ -119,15 +121,12 @@ static bool has_ended(const struct node *object)
     return condition_holds(object, "Succeeded") || condition_holds(object, "Failed");
 }
 
-static void begin_job(struct tended *t, const struct node *object)
+void tend_load(struct tended *t, const char *state, size_t len)
 {
     static const struct turn_host host = {0};
-    const char *state = annotation(object, KEEP_STATE);
-    ns_t made = kube_time(node_text(node_find(object, "metadata", "creationTimestamp", NULL), ""));
     struct err e;
 
-    place_begin(t);
-    if (state && job_load(t->served.plan, &rules, state, strlen(state), &t->job, &e) < 0) {
+    if (state && job_load(t->served.plan, &rules, state, len, &t->job, &e) < 0) {
         tell(t, "error", "%s: %s; it begins anew", KEEP_STATE, e.text);
         state = NULL;
     }
@@ -136,11 +135,16 @@ static void begin_job(struct tended *t, const struct node *object)
     t->turn = turn_new(t->job, &journal_none, &t->engine, &host);
     if (state) {
         t->suspend = t->suspended = t->job->pause_wanted;
+        place_resume(t);
         turn_catch_up(t->turn);
     } else {
-        turn_event(t->turn, &(struct event){.type = EVENT_CREATED,
-                                            .at = life_time(made, clock_run()),
-                                            .random = arc4random()});
+        const struct node *made =
+            node_find(t->served.object, "metadata", "creationTimestamp", NULL);
+
+        turn_event(t->turn,
+                   &(struct event){.type = EVENT_CREATED,
+                                   .at = life_time(kube_time(node_text(made, "")), clock_run()),
+                                   .random = arc4random()});
     }
 }
 
@@ -184,7 +188,7 @@ static void name_it(struct tended *t, const struct node *object)
 
 static void first_look(struct tended *t, const struct node *object)
 {
-    const char *version = annotation(object, KEEP_VERSION);
+    const char *version = annotation(object, KEEP_VERSION), *state;
     struct err e;
 
     t->arena = arena_new();
@@ -210,25 +214,35 @@ static void first_look(struct tended *t, const struct node *object)
         tell(t, "error", "%s", e.text);
         return;
     }
-    begin_job(t, object);
+    state = annotation(object, KEEP_STATE);
+    place_begin(t);
+    tend_load(t, state, state ? strlen(state) : 0);
 }
 
-/* What may be changed of a job that runs: whether it is suspended. */
+/* What may be changed of a job that runs: whether it is suspended, how many replicas it has, and how
+ * they are scheduled. */
 static void look_again(struct tended *t, const struct node *object)
 {
-    auto_arena struct arena *a = arena_new();
+    struct arena *a = arena_new();
     struct served now;
     struct err e;
 
-    if (served_read(a, t->kind, &t->op->options, object, t->served.written_in, &now, &e) < 0 ||
-        !now.plan)
+    if (served_read(a, t->kind, &t->op->options, keep_object(a, object), t->served.written_in, &now,
+                    &e) < 0 ||
+        !now.plan || t->job->phase == JOB_ENDED) {
+        arena_free(a);
         return;
+    }
     if (now.plan->spec->pause != t->job->pause_wanted) {
         struct observation o = {.kind = now.plan->spec->pause ? OBS_PAUSE : OBS_RESUME,
                                 .at = clock_run()};
 
         turn_observe(t->turn, &o);
     }
+    if (t->next_arena || t->group || !resize_is_same(now.plan, t->served.plan))
+        change_take(t, a, &now);
+    else
+        arena_free(a);
 }
 
 void tend_object(struct tended *t, const struct node *object)
@@ -241,7 +255,8 @@ void tend_object(struct tended *t, const struct node *object)
     if (!node_absent(meta, "deletionTimestamp"))
         return; /* all that it owns goes with it */
     if (t->turn) {
-        look_again(t, object);
+        if (generation != t->generation)
+            look_again(t, object);
     } else if (generation != t->generation || !t->arena) {
         arena_free(t->arena);
         t->served = (struct served){0};
@@ -307,5 +322,6 @@ void tend_free(struct tended *t)
     free(t->told);
     free(t->refusal);
     arena_free(t->arena);
+    arena_free(t->next_arena);
     free(t);
 }
