@@ -147,6 +147,8 @@ static void create(struct tended *t, const struct want *w)
 
     if (w->replica >= 0)
         st.start = t->hands[w->replica].want;
+    if (w->kind == WANT_JOB && t->job->phase == JOB_PAUSED)
+        st.suspended = t->suspend = t->suspended = true;
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = true;
     *asked = (struct asked){t, w};
@@ -215,18 +217,70 @@ void carry_delete_pod(struct tended *t, uint32_t replica)
         options);
 }
 
-/* The Job controller ends its pods, or makes a new one. */
-static void suspend(struct tended *t, const struct want *job)
+static const char patch_type[] = "application/merge-patch+json";
+
+/* Where and how its pod is scheduled may have been changed meanwhile, by a queue. */
+static void put_scheduling(struct tended *t, struct arena *a, const struct want *job,
+                           struct node *spec)
+{
+    static const char *const parts[] = {"nodeSelector", "tolerations", "schedulingGates"};
+    static const char *const notes[] = {"labels", "annotations"};
+    const struct want_state st = {.start = FIRST_START};
+    const struct node *template =
+        node_find(want_object(a, &t->served, job, &st), "spec", "template", NULL);
+    struct node *to = make_below(a, spec, "template");
+
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+        make_put(a, make_below(a, to, "metadata"), notes[i],
+                 node_find(template, "metadata", notes[i], NULL));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        make_put(a, make_below(a, to, "spec"), parts[i],
+                 node_find(template, "spec", parts[i], NULL));
+}
+
+static void resume(void *ctx, const struct kube_answer *answer)
 {
     auto_arena struct arena *a = arena_new();
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+
+    if (!t->gone && answer->status != 404) {
+        struct node *patch = make_map(a), *spec = make_below(a, patch, "spec");
+
+        make_put(a, spec, "suspend", make_bool(a, false));
+        put_scheduling(t, a, asked->want, spec);
+        carry_request(t, "PATCH", carry_path(a, t, asked->want), patch_type, patch);
+    }
+    answered(asked);
+}
+
+/* The Job controller ends its pods, or makes a new one. A Job that has started once takes no other
+ * scheduling, unless its time of start is cleared. */
+static void suspend(struct tended *t, const struct want *job)
+{
+    static const struct node cleared = {.type = NODE_NULL};
+    auto_arena struct arena *a = arena_new();
     struct node *patch = make_map(a);
+    struct asked *asked;
 
     t->suspended = t->suspend;
-    make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, t->suspend));
-    carry_request(
-        t, "PATCH",
-        arena_printf(a, "%s/%s", want_collection(a, WANT_JOB, t->served.namespace_), job->name),
-        "application/merge-patch+json", patch);
+    if (t->suspend) {
+        make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, true));
+        carry_request(t, "PATCH", carry_path(a, t, job), patch_type, patch);
+        return;
+    }
+    make_put(a, make_below(a, patch, "status"), "startTime", &cleared);
+    asked = xcalloc(1, sizeof(*asked));
+    *asked = (struct asked){t, job};
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){
+                                    .method = "PATCH",
+                                    .path = arena_printf(a, "%s/status", carry_path(a, t, job)),
+                                    .type = patch_type,
+                                    .body = patch,
+                                    .done = resume,
+                                    .ctx = asked,
+                                });
 }
 
 static bool shared_is_there(struct tended *t)
@@ -234,13 +288,25 @@ static bool shared_is_there(struct tended *t)
     bool there = true;
 
     for (size_t i = 0; i < t->n_wants; i++) {
-        if (t->wants[i].replica >= 0)
+        if (t->wants[i].replica >= 0 || (&t->wants[i] == t->group && t->job->phase == JOB_PAUSED))
             continue;
         if (!t->made[i])
             create(t, &t->wants[i]);
         there &= t->made[i];
     }
     return there && t->in_flight == 0;
+}
+
+/* mpi-operator makes all but the workers of a job that is suspended from the beginning: queues look
+ * at its launcher. */
+static void create_suspended(struct tended *t)
+{
+    int32_t process = t->served.plan->launcher;
+    uint32_t replica = process < 0 ? 0 : t->served.plan->processes[process].replica;
+    const struct want *w = t->pods_of[replica];
+
+    if (process >= 0 && place_by_job(t, replica) && !t->made[w - t->wants] && shared_is_there(t))
+        create(t, w);
 }
 
 static void carry_out_replica(struct tended *t, uint32_t replica)
@@ -271,6 +337,10 @@ void carry_out(struct tended *t)
         gang_follow(t);
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
         any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
+    if (t->job->phase == JOB_PAUSED) {
+        create_suspended(t);
+        any = false;
+    }
     if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))
         return;
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)

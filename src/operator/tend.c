@@ -239,7 +239,9 @@ static void look_again(struct tended *t, const struct node *object)
 
         turn_observe(t->turn, &o);
     }
-    if (t->next_arena || t->group || !resize_is_same(now.plan, t->served.plan))
+    /* a queue may change templates while a job is suspended */
+    if (t->next_arena || t->group || t->job->phase == JOB_PAUSED ||
+        !resize_is_same(now.plan, t->served.plan))
         change_take(t, a, &now);
     else
         arena_free(a);
