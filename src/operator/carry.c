@@ -60,13 +60,26 @@ static void not_created(struct tended *t, const struct want *w, const char *reas
     keep_event(t, "Warning", reason, message);
 }
 
+/* The watch was quicker than the answer, and may know more by now. */
+static bool is_shown(const struct hand *h, const struct node *pod)
+{
+    const char *uid = node_text(node_find(pod, "metadata", "uid", NULL), "");
+
+    return h->uid && strcmp(h->uid, uid) == 0;
+}
+
 /* The API server has it, as `object`. */
 static void is_there(struct tended *t, const struct want *w, const struct node *object)
 {
     t->pause_s = 0;
-    t->made[w - t->wants] = true;
-    if (w->kind == WANT_POD)
+    t->made[w - t->wants] = MADE_THERE;
+    if (w->kind == WANT_POD && !is_shown(&t->hands[w->replica], object))
         place_pod(t, (uint32_t)w->replica, WATCH_THERE, object);
+    if (w->kind == WANT_JOB) {
+        const struct node *is = node_find(object, "spec", "suspend", NULL);
+
+        t->suspended = is && is->type == NODE_BOOL && is->i;
+    }
 }
 
 /* What has the name of an object that was to be created. */
@@ -83,7 +96,7 @@ static void looked(void *ctx, const struct kube_answer *answer)
         answered(asked);
         return;
     }
-    t->made[w - t->wants] = false;
+    t->made[w - t->wants] = MADE_NOT;
     if (!kube_ok(answer)) {
         if (answer->status != 404)
             not_created(t, w, "FailedCreate", answer->message);
@@ -125,7 +138,7 @@ static void created(void *ctx, const struct kube_answer *answer)
         answered(asked);
         return;
     }
-    t->made[w - t->wants] = false;
+    t->made[w - t->wants] = MADE_NOT;
     if (kube_ok(answer))
         is_there(t, w, answer->body);
     else
@@ -153,7 +166,7 @@ static void create(struct tended *t, const struct want *w)
         t->hands[w->replica].creating = true;
     *asked = (struct asked){t, w};
     t->in_flight++;
-    t->made[w - t->wants] = true; /* asked for; not twice */
+    t->made[w - t->wants] = MADE_ASKED; /* not twice */
     (void)kube_send(t->op->api, &(struct kube_request){
                                     .method = "POST",
                                     .path = want_collection(a, w->kind, t->served.namespace_),
@@ -292,9 +305,9 @@ static bool shared_is_there(struct tended *t)
             continue;
         if (!t->made[i])
             create(t, &t->wants[i]);
-        there &= t->made[i];
+        there &= t->made[i] == MADE_THERE;
     }
-    return there && t->in_flight == 0;
+    return there;
 }
 
 /* mpi-operator makes all but the workers of a job that is suspended from the beginning: queues look

@@ -41,7 +41,8 @@ struct before { /* of the old plan */
     struct arena *arena;
     const struct plan *plan;
     struct hand *hands;
-    bool *running, *made;
+    bool *running;
+    unsigned char *made;
     const struct want *wants;
     size_t n_wants;
 };
@@ -70,7 +71,7 @@ static void move_hands(struct tended *t, struct before *was)
         for (size_t k = 0; was->made[i] && k < t->n_wants; k++)
             if (t->wants[k].kind == was->wants[i].kind &&
                 strcmp(t->wants[k].name, was->wants[i].name) == 0) {
-                t->made[k] = true;
+                t->made[k] = was->made[i];
                 break;
             }
 }

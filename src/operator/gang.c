@@ -63,14 +63,15 @@ void gang_follow(struct tended *t)
 {
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf text = STRBUF_INIT;
-    bool *made = &t->made[t->group - t->wants];
+    unsigned char *made = &t->made[t->group - t->wants];
     const struct node *spec;
 
     if (is_over(t)) {
         if (!t->group_over)
             look(t);
         t->group_over = true;
-        *made = t->has_shared = false;
+        *made = MADE_NOT;
+        t->has_shared = false;
         free(TAKE_PTR(t->group_spec));
         return;
     }

@@ -39,7 +39,7 @@ static void looked(void *ctx, const struct kube_answer *answer)
     const char *text = "";
 
     if (w && answer->status == 404) { /* somebody has deleted it: it is made again */
-        t->made[w - t->wants] = false;
+        t->made[w - t->wants] = MADE_NOT;
     } else if (w && kube_ok(answer)) {
         switch (job_end_of(answer->body, &text)) {
         case JOB_COMPLETE:

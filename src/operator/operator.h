@@ -50,6 +50,8 @@ struct hand {
     char *text;            /* heap, or NULL */
 };
 
+enum made { MADE_NOT, MADE_ASKED, MADE_THERE }; /* an object that is not a pod */
+
 struct tended {
     struct controller *op;
     struct engine engine; /* see place.c */
@@ -61,9 +63,9 @@ struct tended {
     struct served served;
     struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */
     struct turn *turn;
-    struct hand *hands; /* by replica */
-    bool *running;      /* by replica */
-    bool *made;         /* by want: it was created, or is being created; not used for pods */
+    struct hand *hands;  /* by replica */
+    bool *running;       /* by replica */
+    unsigned char *made; /* by want: enum made; not used for pods */
     const struct want *wants;
     size_t n_wants;
     const struct want **pods_of;     /* by replica: its pod, or its Job */

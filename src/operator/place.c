@@ -111,6 +111,16 @@ bool place_is_stale(const struct tended *t, uint32_t replica)
     return h->life.over && present_instance(t, replica) < h->want.instance;
 }
 
+/* That it is gone is told once: the next start is another pod's. */
+static void forget(struct tended *t, uint32_t replica)
+{
+    struct hand *h = &t->hands[replica];
+
+    if (place_by_job(t, replica))
+        h->lives_before += h->life.restarts + 1;
+    set(&h->uid, NULL);
+}
+
 static void report(struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
@@ -124,6 +134,7 @@ static void report(struct tended *t, uint32_t replica)
                                     .text = h->text,
                                     .end.fate = h->life.removed ? h->life.removed : CAUSE_GONE};
             place_observe(t, replica, &o);
+            forget(t, replica);
         }
         return;
     }

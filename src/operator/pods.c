@@ -21,21 +21,29 @@ static const char *label(const struct node *pod, const char *name)
 
 /* --- whose pod it is -------------------------------------------------------------------------- */
 
+/* With runLauncherAsWorker the launcher is number 0, and workers are counted from 1: the name
+ * decides. Pods of a launcher's Job have names of their own. */
 static int32_t kubeflow_replica(const struct plan *plan, const struct node *pod)
 {
-    const char *role = label(pod, KUBEFLOW "replica-type"), *number;
-    const struct replica *rp = NULL;
-    const struct role *r;
+    const char *role = label(pod, KUBEFLOW "replica-type"), *number, *name;
+    const struct role *r = spec_role(plan->spec, *role ? role : label(pod, KUBEFLOW "job-role"));
     uint32_t index = 0;
 
-    r = spec_role(plan->spec, *role ? role : label(pod, KUBEFLOW "job-role"));
     number = label(pod, KUBEFLOW "replica-index");
-    if (!r || (*number && num_u32(number, &index) < 0) || index > INT32_MAX)
+    name = node_text(node_find(pod, "metadata", "name", NULL), "");
+    if (!r || (*number && num_u32(number, &index) < 0))
         return -1;
     if (r->kind == ROLE_LAUNCHER)
-        index = 0; /* with runLauncherAsWorker it is numbered among the workers */
-    rp = plan_replica(plan, r, (int32_t)index);
-    return rp ? (int32_t)rp->id : -1;
+        return (int32_t)plan_replica(plan, r, 0)->id;
+    for (int less = 0; less < 2 && index >= (uint32_t)less; less++) {
+        const struct replica *rp = index - (uint32_t)less < (uint32_t)r->replicas
+                                       ? plan_replica(plan, r, (int32_t)index - less)
+                                       : NULL;
+
+        if (rp && strcmp(rp->host, name) == 0)
+            return (int32_t)rp->id;
+    }
+    return -1;
 }
 
 static int32_t t9k_replica(const struct plan *plan, const struct node *pod)

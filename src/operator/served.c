@@ -150,6 +150,8 @@ static void restart_as_there(struct arena *a, const struct served *s, struct job
             roles[i].restart_limit = -1;
             if (alpha)
                 roles[i].restart = RESTART_ALWAYS;
+            else if (roles[i].restart == RESTART_NEVER) /* one that is lost is made again */
+                roles[i].restart = RESTART_EXIT_CODE;
         } else if (alpha || version == PLATFORM_MPIJOB_V2BETA1) {
             if (!said)
                 roles[i].restart_limit = JOB_BACKOFF_LIMIT;

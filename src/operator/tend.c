@@ -134,7 +134,6 @@ void tend_load(struct tended *t, const char *state, size_t len)
         t->job = job_new(t->served.plan, &rules);
     t->turn = turn_new(t->job, &journal_none, &t->engine, &host);
     if (state) {
-        t->suspend = t->suspended = t->job->pause_wanted;
         place_resume(t);
         turn_catch_up(t->turn);
     } else {
@@ -217,6 +216,7 @@ static void first_look(struct tended *t, const struct node *object)
     state = annotation(object, KEEP_STATE);
     place_begin(t);
     tend_load(t, state, state ? strlen(state) : 0);
+    t->suspend = t->suspended = t->job->pause_wanted;
 }
 
 /* What may be changed of a job that runs: whether it is suspended, how many replicas it has, and how

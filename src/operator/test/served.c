@@ -108,9 +108,9 @@ static void test_restarts(struct arena *a)
         int launcher, worker;
         enum restart_policy worker_restart;
     } rows[] = {
-        {"apiVersion: kubeflow.org/v2beta1\n" OLD ROLES, 6, -1, RESTART_NEVER},
+        {"apiVersion: kubeflow.org/v2beta1\n" OLD ROLES, 6, -1, RESTART_EXIT_CODE},
         {"apiVersion: kubeflow.org/v2beta1\n" OLD "  runPolicy: {backoffLimit: 0}\n" ROLES, 0, -1,
-         RESTART_NEVER},
+         RESTART_EXIT_CODE},
         {"apiVersion: kubeflow.org/v1alpha2\n" OLD "  backoffLimit: 2\n" ROLES, 2, -1,
          RESTART_ALWAYS},
         {"apiVersion: kubeflow.org/v1alpha1\n" OLD "  replicas: 1\n  " TEMPLATE("l") "\n", 6, -1,
