@@ -167,6 +167,40 @@ def test_launcher_as_worker():
         same(c.operator.poll(), None, "a pod with a strange number does no harm")
 
 
+def test_gang():
+    if "--gang-scheduling" not in subprocess.run([OPERATOR, "--help"], stdout=subprocess.PIPE, check=False).stdout.decode():
+        print("# SKIP gang: the operator has no --gang-scheduling")
+        return
+    with Cluster("--gang-scheduling", "volcano") as c:
+        c.held.update(["gang-worker-0", "gang-worker-1"])
+        c.api.create(mpijob("gang", policy={"cleanPodPolicy": "Running", "schedulingPolicy": {"queue": "a"}}))
+        c.until(lambda: c.launcher("gang"), "the launcher is created with its workers")
+        same(c.api.get("podgroups", "gang")["spec"], {"minMember": 3, "queue": "a", "minResources": {}}, "they are a group")
+        c.api.patch("mpijobs", "gang", {"spec": {"runPolicy": {"schedulingPolicy": {"queue": "b", "minAvailable": 2}}}})
+        c.until(lambda: c.api.get("podgroups", "gang")["spec"]["queue"] == "b", "the group follows the job's policy")
+        same(c.api.get("podgroups", "gang")["spec"]["minMember"], 2, "all of it")
+        c.held.clear()
+        c.until(c.holds("mpijobs", "gang", "Running"), "it runs")
+        c.end(c.launcher("gang"), 0)
+        c.until(c.holds("mpijobs", "gang", "Succeeded"), "and ends")
+        c.until(lambda: not c.api.names("podgroups"), "without a group")
+
+        c.held.add("wait-worker-0")
+        c.api.create(mpijob("wait", workers=1, launcherCreationPolicy="WaitForWorkersReady"))
+        c.until(lambda: c.api.get("pods", "wait-worker-0"), "another one has a worker")
+        same(c.api.get("podgroups", "wait")["spec"]["minMember"], 1, "a launcher that waits is not counted")
+        time.sleep(1)
+        same(c.launcher("wait"), None, "and is not there yet")
+        c.held.clear()
+        c.until(c.holds("mpijobs", "wait", "Running"), "it runs")
+        c.api.patch("mpijobs", "wait", {"spec": {"runPolicy": {"suspend": True}}})
+        c.until(c.holds("mpijobs", "wait", "Suspended"), "it is suspended")
+        c.until(lambda: not c.api.names("podgroups"), "a suspended job has no group")
+        c.api.patch("mpijobs", "wait", {"spec": {"runPolicy": {"suspend": False}}})
+        c.until(c.holds("mpijobs", "wait", "Running"), "a resumed one runs")
+        same(c.api.names("podgroups"), ["wait"], "and has one")
+
+
 def test_expires():
     with Cluster() as c:
         c.api.create(mpijob("short", policy={"ttlSecondsAfterFinished": 2}))
