@@ -201,6 +201,17 @@ def test_gang():
         same(c.api.names("podgroups"), ["wait"], "and has one")
 
 
+def test_worker_fails():
+    with Cluster() as c:
+        for version in ["v2beta1", "v1"]:
+            c.api.create(mpijob(version, version))
+            c.until(c.holds("mpijobs", version, "Running"), "%s runs" % version)
+            c.end(version + "-worker-1", 1)
+            c.until(c.holds("mpijobs", version, "Failed"), "a worker that fails ends it")
+            ok("First failure: worker-1 exited with status 1." in c.condition("mpijobs", version, "Failed")["message"], "which is named")
+            c.until(lambda: not c.launcher(version), "its launcher does not go on")
+
+
 def test_expires():
     with Cluster() as c:
         c.api.create(mpijob("short", policy={"ttlSecondsAfterFinished": 2}))

@@ -244,13 +244,21 @@ static bool is_cleaned_up(const struct tended *t, uint32_t replica)
     const struct job_spec *spec = t->served.plan->spec;
     enum proc_state state = t->job->procs[replica_of(t, replica)->first_process].state;
 
-    if (place_by_job(t, replica) || (platform_is_mpijob(spec->platform.environment) &&
-                                     replica_of(t, replica)->role->kind == ROLE_LAUNCHER))
-        return false; /* its log is wanted */
+    /* A launcher that has ended is kept, because its log is wanted; another one would go on. */
+    if (platform_is_mpijob(spec->platform.environment) &&
+        replica_of(t, replica)->role->kind == ROLE_LAUNCHER)
+        return !place_by_job(t, replica) && state != PROC_ENDED;
     if (spec->clean_up_workers)
         return replica_of(t, replica)->role->kind == ROLE_HOST;
     return spec->clean_up == CLEAN_UP_ALL ||
            (spec->clean_up == CLEAN_UP_RUNNING && state != PROC_ENDED);
+}
+
+/* The job is over, and the Job of its launcher does not know. A deadline it knows itself. */
+static bool goes_on(const struct tended *t, uint32_t replica)
+{
+    return t->job->stop != STOP_DEADLINE && t->hands[replica].wanted &&
+           t->job->procs[replica_of(t, replica)->first_process].state != PROC_ENDED;
 }
 
 static void let_go(struct tended *t, uint32_t replica)
@@ -271,7 +279,7 @@ static void stop(struct engine *en, int sig)
         struct hand *h = &t->hands[i];
 
         h->early = false;
-        if (pauses && place_by_job(t, i))
+        if (place_by_job(t, i) && (pauses || goes_on(t, i)))
             t->suspend = true;
         else
             h->remove |= pauses || is_cleaned_up(t, i);
