@@ -54,6 +54,44 @@ is "$(cat worker.code)" 7 "the worker's own command gets SIGTERM, and its status
 is "$(cat worker.out)" "begins
 ended" "it runs beside all that"
 
+# --- mpirun starts its daemons through it: two workers and a launcher, each with a network of its own ---
+cat >hosts.sh <<'EOF'
+ip link add br0 type bridge && ip link set br0 up && ip link set lo up || exit 9
+for i in 1 2 3; do
+    unshare -nu sh -c "hostname host$i; exec sleep 60" &
+    eval "p$i=$!"
+    for n in $(seq 50); do [ "$(readlink /proc/$!/ns/net)" != "$(readlink /proc/self/ns/net)" ] && break; sleep 0.1; done
+    ip link add "v$i" type veth peer name eth0 netns $! && ip link set "v$i" master br0 up || exit 9
+    nsenter -n -t $! sh -c "ip link set lo up; ip addr add 10.9.0.$i/24 dev eth0; ip link set eth0 up" || exit 9
+done
+nsenter -n -u -t "$p1" "$SHIM" host key -- sleep 365d &
+w1=$!
+nsenter -n -u -t "$p2" "$SHIM" host key -- sleep 365d &
+w2=$!
+printf '10.9.0.%d slots=2\n' 1 2 >hostfile
+printf '#!/bin/sh\nexec "%s" kubexec "%s/key" no.domain "$@"\n' "$SHIM" "$PWD" >kubexec.sh
+chmod 755 kubexec.sh
+nsenter -n -u -t "$p3" env OMPI_MCA_plm_rsh_agent="$PWD/kubexec.sh" OMPI_MCA_orte_default_hostfile="$PWD/hostfile" \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    mpirun -np 4 sh -c 'echo rank $OMPI_COMM_WORLD_RANK on $(hostname)' >mpirun.out 2>mpirun.err
+echo $? >mpirun.code
+kill "$w1" "$w2" "$p1" "$p2" "$p3"
+EOF
+if have_mpi openmpi && command -v ip >/dev/null; then
+    SHIM=$SHIM timeout 60 unshare -rn sh hosts.sh
+    if [ $? -eq 9 ]; then
+        skip "no bridge in a network namespace here" 2
+    else
+        is "$(cat mpirun.code)" 0 "mpirun runs through kubexec.sh"
+        is "$(sort mpirun.out)" "rank 0 on host1
+rank 1 on host1
+rank 2 on host2
+rank 3 on host2" "its ranks on the workers"
+    fi
+else
+    skip "no Open MPI, or no ip" 2
+fi
+
 "$SHIM" host key -- /no/such/program 2>none.err
 is $? 127 "a command that is not found is 127"
 like "$(cat none.err)" 'cannot run /no/such/program: No such file' "and named"
