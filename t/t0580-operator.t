@@ -206,9 +206,12 @@ def test_worker_fails():
         for version in ["v2beta1", "v1"]:
             c.api.create(mpijob(version, version))
             c.until(c.holds("mpijobs", version, "Running"), "%s runs" % version)
+            c.api.logs[version + "-worker-1"] = "it begins\n\tcannot\x1b go on\n"
             c.end(version + "-worker-1", 1)
             c.until(c.holds("mpijobs", version, "Failed"), "a worker that fails ends it")
-            ok("First failure: worker-1 exited with status 1." in c.condition("mpijobs", version, "Failed")["message"], "which is named")
+            ok(c.condition("mpijobs", version, "Failed")["message"].endswith(
+                "First failure: worker-1 exited with status 1. Last lines of %s-worker-1:\nit begins\n cannot  go on" % version),
+               "which is named, with its last lines")
             c.until(lambda: not c.launcher(version), "its launcher does not go on")
 
 

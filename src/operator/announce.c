@@ -50,14 +50,15 @@ unsigned announced_by(const struct node *status)
 }
 
 /* A message that goes on with the first failure. */
-static const char *with_cause(struct arena *a, const struct job *job, const char *message)
+static const char *with_cause(struct arena *a, const struct tended *t, const char *message)
 {
     auto_strbuf struct strbuf cause = STRBUF_INIT;
+    const struct job *job = t->job;
 
     if (job->cause.kind == CAUSE_NONE)
         return message;
     verdict_cause(job, &job->cause, &cause);
-    return arena_printf(a, "%s First failure: %s.", message, cause.buf);
+    return arena_printf(a, "%s First failure: %s.%s", message, cause.buf, tail_text(a, t));
 }
 
 /* In the words of later versions: its own operator said nothing. */
@@ -75,7 +76,7 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
                                                          : "is running.");
     keep_event(t, failed ? "Warning" : "Normal",
                arena_printf(a, "MPIJob%s", strcmp(word, "Active") == 0 ? "Running" : word),
-               failed ? with_cause(a, t->job, text) : text);
+               failed ? with_cause(a, t, text) : text);
 }
 
 void announce(struct arena *a, struct tended *t, struct node *status)
@@ -94,7 +95,7 @@ void announce(struct arena *a, struct tended *t, struct node *status)
         bool failed = bit && strcmp(text_at(c, "type"), "Failed") == 0;
 
         if (failed)
-            make_put(a, c, "message", make_text(a, with_cause(a, t->job, text_at(c, "message"))));
+            make_put(a, c, "message", make_text(a, with_cause(a, t, text_at(c, "message"))));
         if (bit && !(t->announced & bit))
             keep_event(t, failed ? "Warning" : "Normal", text_at(c, "reason"),
                        text_at(c, "message"));

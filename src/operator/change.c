@@ -52,6 +52,7 @@ static void free_hand(struct hand *h)
     free(h->name);
     free(h->uid);
     free(h->text);
+    free(h->container);
 }
 
 static void move_hands(struct tended *t, struct before *was)

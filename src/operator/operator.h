@@ -10,6 +10,7 @@
  *     change.c   a job that runs is changed: replicas, and the files that name them
  *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
+ *     tail.c     the last lines of the pod that failed first
  *     announce.c events, and the first failure in words
  *
  * One loop, one client, and for every kind and for pods one watch, however many jobs there are. A
@@ -45,6 +46,7 @@ struct hand {
     bool remove;           /* its pod is to be deleted */
     uint32_t lives_before; /* of earlier pods of a launcher's Job */
     char *name, *uid;      /* heap; NULL: there was none yet */
+    char *container;       /* heap: the one that counts; NULL as above */
     ns_t made;             /* its time of creation */
     struct life life;      /* its text is `text` */
     char *text;            /* heap, or NULL */
@@ -78,8 +80,11 @@ struct tended {
     ns_t look_at;
     struct arena *next_arena; /* of a plan that is to be taken over; NULL: there is none */
     struct served next_served;
-    char *files;             /* as the ConfigMap was last written; or NULL */
-    ns_t files_at;           /* not again before */
+    char *files;   /* as the ConfigMap was last written; or NULL */
+    ns_t files_at; /* not again before */
+    enum { TAIL_NOT, TAIL_ASKED, TAIL_KNOWN } tail_state;
+    char *tail; /* the last lines of the first failure: tail.c */
+    size_t tail_n;
     ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
     bool has_shared;         /* what pods refer to was created */
     bool suspend, suspended; /* the Job of its launcher: is to be; is */
@@ -212,6 +217,12 @@ void keep_state(struct tended *t);
 void keep_delete(struct tended *t); /* the object itself, and all that it owns */
 void keep_status(struct tended *t); /* if it differs from what the cluster has */
 void keep_event(struct tended *t, const char *type, const char *reason, const char *text);
+
+/* --- tail.c ----------------------------------------------------------------------------------- */
+
+/* True as long as nothing may be removed or told yet, because lines are on their way. */
+bool tail_waits(struct tended *t);
+const char *tail_text(struct arena *a, const struct tended *t); /* " Last lines of …", or "" */
 
 /* --- announce.c ------------------------------------------------------------------------------- */
 

@@ -188,6 +188,7 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
             h->lives_before += h->life.restarts + 1;
         set(&h->uid, uid);
         set(&h->name, node_text(node_get(meta, "name"), ""));
+        set(&h->container, main_container(pod, t->served.plan->spec->container));
         h->made = made;
         h->deleting = false;
     }
@@ -383,6 +384,7 @@ void place_release(struct tended *t)
         free(t->hands[i].name);
         free(t->hands[i].uid);
         free(t->hands[i].text);
+        free(t->hands[i].container);
     }
     free(t->hands);
     free(t->running);

@@ -75,6 +75,8 @@ void tend_turn(struct tended *t)
     place_report(t);
     wake = turn_run(t->turn, clock_run());
     place_report(t); /* of what was just asked for, and was there already */
+    if (tail_waits(t))
+        return;
     if (t->decided || t->keeping)
         keep_state(t);
     else
@@ -325,5 +327,6 @@ void tend_free(struct tended *t)
     free(t->refusal);
     arena_free(t->arena);
     arena_free(t->next_arena);
+    free(t->tail);
     free(t);
 }

@@ -51,6 +51,7 @@ class Api:
         self.events = []  # (version, key, type, object)
         self.version = 100
         self.requests = []  # (method, path)
+        self.logs = {}  # by pod
         handler = type("Handler", (Handler,), {"api": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
@@ -194,6 +195,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if query.get("watch"):
                 return self.watch(group, version, namespace, plural, query)
             return self.list(group, version, namespace, plural, query)
+        if sub == "log":
+            return self.log(name)
         try:
             with self.api.lock:
                 obj = self.one(method, (group, plural, namespace, name or ""), sub, body)
@@ -201,6 +204,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(201 if method == "POST" else 200, text)
         except Refused as e:
             self.answer(e.code, {"kind": "Status", "reason": e.reason, "message": "%s %s: %s" % (method, self.path, e.reason)})
+
+    def log(self, name):
+        text = self.api.logs.get(name, "").encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
     def one(self, method, key, sub, body):
         api = self.api
