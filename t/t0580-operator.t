@@ -209,6 +209,7 @@ def test_worker_fails():
             c.api.logs[version + "-worker-1"] = "it begins\n\tcannot\x1b go on\n"
             c.end(version + "-worker-1", 1)
             c.until(c.holds("mpijobs", version, "Failed"), "a worker that fails ends it")
+            same(c.condition("mpijobs", version, "Failed")["reason"], "MPIJobFailed", "with upstream's reason")
             ok(c.condition("mpijobs", version, "Failed")["message"].endswith(
                 "First failure: worker-1 exited with status 1. Last lines of %s-worker-1:\nit begins\n cannot  go on" % version),
                "which is named, with its last lines")
@@ -244,6 +245,16 @@ def test_deadline():
 
 def test_launcher_job():
     with Cluster() as c:
+        once = mpijob("once", policy={"backoffLimit": 0})
+        once["spec"]["mpiReplicaSpecs"]["Launcher"]["restartPolicy"] = "Never"
+        c.api.create(once)
+        c.until(c.holds("mpijobs", "once", "Running"), "a launcher that is not restarted")
+        c.end(c.launcher("once"), 3)
+        c.until(c.holds("mpijobs", "once", "Failed"), "fails")
+        same(c.condition("mpijobs", "once", "Failed")["reason"], "BackoffLimitExceeded/Error", "which is told with its pod's reason")
+        same(c.condition("mpijobs", "once", "Failed")["message"],
+             "Job has reached the specified backoff limit. First failure: launcher-0 exited with status 3.", "and message")
+
         c.api.create(mpijob("gone"))
         c.until(c.holds("mpijobs", "gone", "Running"), "a job runs")
         # the Job gives up, as it does after an eviction, and its pod is gone

@@ -49,6 +49,11 @@ unsigned announced_by(const struct node *status)
     return bits;
 }
 
+static bool ends_with(const char *text, char c)
+{
+    return *text && text[strlen(text) - 1] == c;
+}
+
 /* A message that goes on with the first failure. */
 static const char *with_cause(struct arena *a, const struct tended *t, const char *message)
 {
@@ -58,7 +63,35 @@ static const char *with_cause(struct arena *a, const struct tended *t, const cha
     if (job->cause.kind == CAUSE_NONE)
         return message;
     verdict_cause(job, &job->cause, &cause);
-    return arena_printf(a, "%s First failure: %s.%s", message, cause.buf, tail_text(a, t));
+    return arena_printf(a, "%s%s First failure: %s.%s", message, ends_with(message, '.') ? "" : ".",
+                        cause.buf, tail_text(a, t));
+}
+
+/* Why the container of a pod ended, as its status has it. */
+static const char *pod_reason(const struct cause *c)
+{
+    return c->kind == CAUSE_OOM ? "OOMKilled" : c->kind == CAUSE_EVICTED ? "Evicted" : "Error";
+}
+
+/* The failure of an MPIJob v2beta1 is told as that of its launcher's Job. If the pods of that are
+ * kept, upstream adds why the last one has failed; and a worker's failure is not the Job's. */
+static void put_reason(struct arena *a, const struct tended *t, struct node *c)
+{
+    const struct cause *cause = &t->job->cause;
+    const struct plan *plan = t->served.plan;
+    const struct replica *rp = cause->replica < 0 ? NULL : &plan->replicas[cause->replica];
+
+    if (strcmp(text_at(c, "reason"), "BackoffLimitExceeded") != 0 || !rp)
+        return;
+    if (rp->role->kind != ROLE_LAUNCHER) {
+        make_put(a, c, "reason", make_text(a, "MPIJobFailed"));
+        make_put(a, c, "message",
+                 make_text(a, arena_printf(a, "MPIJob %s/%s has failed", t->served.namespace_,
+                                           t->served.name)));
+    } else if (strcmp(text_at(rp->role->template_at->parent, "restartPolicy"), "Never") == 0) {
+        make_put(a, c, "reason",
+                 make_text(a, arena_printf(a, "BackoffLimitExceeded/%s", pod_reason(cause))));
+    }
 }
 
 /* In the words of later versions: its own operator said nothing. */
@@ -94,6 +127,8 @@ void announce(struct arena *a, struct tended *t, struct node *status)
         unsigned bit = c ? bit_of(c) : 0;
         bool failed = bit && strcmp(text_at(c, "type"), "Failed") == 0;
 
+        if (failed)
+            put_reason(a, t, c);
         if (failed)
             make_put(a, c, "message", make_text(a, with_cause(a, t, text_at(c, "message"))));
         if (bit && !(t->announced & bit))
