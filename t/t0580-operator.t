@@ -340,6 +340,20 @@ def test_suspended():
         c.until(c.holds("mpijobs", "queue", "Succeeded"), "and ends")
 
 
+def test_suspended_by_annotation():
+    with Cluster() as c:
+        note = lambda value: c.api.patch("mpijobs", "old", {"metadata": {"annotations": {"muster.internal/suspend": value}}})  # noqa: E731
+        c.api.create(mpijob("old", "v1alpha2"))
+        c.until(c.holds("mpijobs", "old", "Running"), "a job whose version has no field to suspend it")
+        note("true")
+        c.until(c.holds("mpijobs", "old", "Suspended"), "is suspended by an annotation")
+        c.until(lambda: not c.api.names("pods"), "without pods")
+        note("false")
+        c.until(c.holds("mpijobs", "old", "Running"), "and resumed")
+        c.end(c.launcher("old"), 0)
+        c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
+
+
 def test_later_operator():
     with Cluster() as c:
         c.api.create(mpijob("kept", policy={"suspend": True}))

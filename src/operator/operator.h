@@ -61,6 +61,7 @@ struct tended {
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
     int64_t generation;  /* likewise: of its spec */
+    bool noted;          /* likewise: SERVED_SUSPEND */
     struct arena *arena; /* of all that follows */
     struct served served;
     struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */

@@ -195,9 +195,21 @@ static const char *without_command(struct arena *a, const struct served *s,
     return NULL;
 }
 
+static bool is_suspended(const struct served *s, const struct job_spec *spec)
+{
+    const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
+    bool has_field = spec->platform.environment != PLATFORM_MPIJOB_V1ALPHA1 &&
+                     spec->platform.environment != PLATFORM_MPIJOB_V1ALPHA2;
+
+    return !has_field && strcmp(node_text(node_get(notes, SERVED_SUSPEND), ""), "true") == 0;
+}
+
 static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
+
+    if (is_suspended(s, spec))
+        spec->pause = true;
 
     spec->gang = false; /* a pod runs its command as soon as it can */
     if (platform_is_mpijob(spec->platform.environment))

@@ -253,13 +253,15 @@ void tend_object(struct tended *t, const struct node *object)
 {
     const struct node *meta = node_get(object, "metadata"), *number = node_get(meta, "generation");
     int64_t generation = number && number->type == NODE_INT ? number->i : 0;
+    const char *note = annotation(object, SERVED_SUSPEND);
+    bool noted = note && strcmp(note, "true") == 0;
 
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
     if (!node_absent(meta, "deletionTimestamp"))
         return; /* all that it owns goes with it */
     if (t->turn) {
-        if (generation != t->generation)
+        if (generation != t->generation || noted != t->noted)
             look_again(t, object);
     } else if (generation != t->generation || !t->arena) {
         arena_free(t->arena);
@@ -267,6 +269,7 @@ void tend_object(struct tended *t, const struct node *object)
         first_look(t, object);
     }
     t->generation = generation;
+    t->noted = noted;
     t->expires = has_ended(object) ? expire_at(object) : 0;
     if (t->expires && !t->turn)
         wake_at(t, 0);
