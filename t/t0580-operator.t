@@ -305,6 +305,27 @@ def test_resize():
         c.until(c.holds("tfjobs", "dyn", "Succeeded"), "its end is seen")
 
 
+def test_elastic():
+    with Cluster() as c:
+        scaler = lambda: c.api.get("horizontalpodautoscalers", "e")  # noqa: E731
+        metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]
+        c.api.create({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "e"}, "spec": {
+            "elasticPolicy": {"minReplicas": 1, "maxReplicas": 3, "metrics": metrics},
+            "pytorchReplicaSpecs": {"Worker": dict(template("pytorch"), replicas=1)}}})
+        c.until(c.holds("pytorchjobs", "e", "Running"), "an elastic PyTorchJob runs")
+        same(scaler()["spec"], {"scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "e"},
+                                "minReplicas": 1, "maxReplicas": 3, "metrics": metrics}, "it has an autoscaler")
+        c.api.patch("pytorchjobs", "e", {"spec": {"elasticPolicy": {"maxReplicas": 4}, "pytorchReplicaSpecs": {"Worker": {"replicas": 2}}}})
+        c.until(lambda: c.api.names("pods") == ["e-worker-0", "e-worker-1"], "which may add workers")
+        c.until(lambda: c.api.get("pytorchjobs", "e")["status"]["replicaStatuses"]["Worker"].get("active") == 2, "they count")
+        c.until(lambda: scaler()["spec"]["maxReplicas"] == 4, "it follows the job's policy")
+        c.api.patch("pytorchjobs", "e", {"spec": {"runPolicy": {"suspend": True}}})
+        c.until(lambda: not scaler() and not c.api.names("pods"), "a suspended job has none")
+        c.api.patch("pytorchjobs", "e", {"spec": {"runPolicy": {"suspend": False}}})
+        c.until(c.holds("pytorchjobs", "e", "Running"), "a resumed one runs")
+        ok(scaler(), "and has one")
+
+
 def test_others():
     with Cluster() as c:
         theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine-config"}, "data": {"a": "b"}}

@@ -296,12 +296,18 @@ static void suspend(struct tended *t, const struct want *job)
                                 });
 }
 
+/* A companion that is not to be there now. */
+static bool is_over(const struct tended *t, const struct want *w)
+{
+    return (w == t->group.want && t->group.over) || (w == t->scaler.want && t->scaler.over);
+}
+
 static bool shared_is_there(struct tended *t)
 {
     bool there = true;
 
     for (size_t i = 0; i < t->n_wants; i++) {
-        if (t->wants[i].replica >= 0 || (&t->wants[i] == t->group && t->job->phase == JOB_PAUSED))
+        if (t->wants[i].replica >= 0 || is_over(t, &t->wants[i]))
             continue;
         if (!t->made[i])
             create(t, &t->wants[i]);
@@ -346,8 +352,7 @@ void carry_out(struct tended *t)
 
     if (clock_run() < t->carry_at)
         return;
-    if (t->group)
-        gang_follow(t);
+    companions_follow(t);
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
         any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
     if (t->job->phase == JOB_PAUSED) {

@@ -91,7 +91,7 @@ static void take_plan(struct tended *t, struct before *was)
     t->private_key = kept_text(t->arena, t->private_key);
     t->public_key = kept_text(t->arena, t->public_key);
     t->agent_key = kept_text(t->arena, t->agent_key);
-    t->group = NULL;
+    t->group.want = t->scaler.want = NULL;
     place_begin(t);
     move_hands(t, was);
 }

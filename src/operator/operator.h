@@ -6,7 +6,7 @@
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
- *     gang.c     a group of pods that are scheduled at once, as long as the job needs it
+ *     companion.c  PodGroup and autoscaler, as long as the job needs them
  *     change.c   a job that runs is changed: replicas, and the files that name them
  *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
@@ -52,6 +52,13 @@ struct hand {
     char *text;            /* heap, or NULL */
 };
 
+/* An object that follows the job's policy, and is there only while pods may be scheduled. */
+struct companion {
+    const struct want *want; /* NULL: the job has none */
+    char *spec;              /* as it was last written; or NULL */
+    bool over;               /* it was deleted, or is being */
+};
+
 enum made { MADE_NOT, MADE_ASKED, MADE_THERE }; /* an object that is not a pod */
 
 struct tended {
@@ -73,9 +80,7 @@ struct tended {
     size_t n_wants;
     const struct want **pods_of;     /* by replica: its pod, or its Job */
     const struct want **services_of; /* by replica: its Service, or NULL */
-    const struct want *group;        /* its PodGroup, or NULL */
-    char *group_spec;                /* as it was last written; or NULL */
-    bool group_over;                 /* it was deleted, or is being */
+    struct companion group, scaler;  /* PodGroup, HorizontalPodAutoscaler */
     uint32_t launcher;               /* its replica, if there is one; see launcher.c */
     int look_s;                      /* its Job is asked for after so long; 0: no need to */
     ns_t look_at;
@@ -186,9 +191,9 @@ const char *carry_path(struct arena *a, const struct tended *t, const struct wan
 void carry_request(struct tended *t, const char *method, const char *path, const char *type,
                    const struct node *body);
 
-/* --- gang.c ----------------------------------------------------------------------------------- */
+/* --- companion.c ------------------------------------------------------------------------------ */
 
-void gang_follow(struct tended *t); /* the PodGroup is changed, or deleted */
+void companions_follow(struct tended *t); /* they are changed, or deleted */
 /* With a gang scheduler no pod starts before all are there: a launcher is created with its workers,
  * unless the file says otherwise. */
 bool gang_needs_launcher(const struct tended *t);

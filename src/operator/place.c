@@ -358,7 +358,9 @@ void place_begin(struct tended *t)
         const struct want *w = &t->wants[i];
 
         if (w->kind == WANT_VOLCANO_GROUP || w->kind == WANT_PLUGINS_GROUP)
-            t->group = w;
+            t->group.want = w;
+        else if (w->kind == WANT_SCALER)
+            t->scaler.want = w;
         else if (w->kind == WANT_POD || w->kind == WANT_JOB)
             t->pods_of[w->replica] = w;
         else if (w->replica >= 0)
@@ -389,6 +391,7 @@ void place_release(struct tended *t)
     free(t->hands);
     free(t->running);
     free(t->made);
-    free(t->group_spec);
+    free(t->group.spec);
+    free(t->scaler.spec);
     free(t->files);
 }

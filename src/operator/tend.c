@@ -242,7 +242,7 @@ static void look_again(struct tended *t, const struct node *object)
         turn_observe(t->turn, &o);
     }
     /* a queue may change templates while a job is suspended */
-    if (t->next_arena || t->group || t->job->phase == JOB_PAUSED ||
+    if (t->next_arena || t->group.want || t->scaler.want || t->job->phase == JOB_PAUSED ||
         !resize_is_same(now.plan, t->served.plan))
         change_take(t, a, &now);
     else

@@ -21,6 +21,7 @@ const char *want_collection(struct arena *a, enum want_kind kind, const char *na
         [WANT_SERVICE_ACCOUNT] = {"/api/v1", "serviceaccounts"},
         [WANT_VOLCANO_GROUP] = {"/apis/scheduling.volcano.sh/v1beta1", "podgroups"},
         [WANT_PLUGINS_GROUP] = {"/apis/scheduling.x-k8s.io/v1alpha1", "podgroups"},
+        [WANT_SCALER] = {"/apis/autoscaling/v2", "horizontalpodautoscalers"},
         [WANT_ROLE] = {RBAC, "roles"},
         [WANT_ROLE_BINDING] = {RBAC, "rolebindings"},
     };
@@ -45,16 +46,20 @@ static const struct wants_way *way_of(const struct served *s)
 
 size_t wants_list(struct arena *a, const struct served *s, const struct want **ret)
 {
-    size_t n = way_of(s)->list(a, s, ret);
+    bool group = want_has_group(s), scaler = want_has_scaler(s);
+    size_t n = way_of(s)->list(a, s, ret), k = 0;
     struct want *with;
 
-    if (!want_has_group(s))
+    if (!group && !scaler)
         return n;
-    with = ARENA_ARRAY(a, struct want, n + 1);
-    with[0] = (struct want){want_group_kind(s), s->name, -1};
-    memcpy(with + 1, *ret, n * sizeof(*with));
+    with = ARENA_ARRAY(a, struct want, n + 2);
+    if (group)
+        with[k++] = (struct want){want_group_kind(s), s->name, -1};
+    if (scaler)
+        with[k++] = (struct want){WANT_SCALER, s->name, -1};
+    memcpy(with + k, *ret, n * sizeof(*with));
     *ret = with;
-    return n + 1;
+    return n + k;
 }
 
 const struct node *want_object(struct arena *a, const struct served *s, const struct want *w,
@@ -62,6 +67,8 @@ const struct node *want_object(struct arena *a, const struct served *s, const st
 {
     if (w->kind == WANT_VOLCANO_GROUP || w->kind == WANT_PLUGINS_GROUP)
         return want_group(a, s, w);
+    if (w->kind == WANT_SCALER)
+        return want_scaler(a, s, w);
     return way_of(s)->object(a, s, w, st);
 }
 

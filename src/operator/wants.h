@@ -9,6 +9,7 @@
  *     MPI v1    and before: the same without keys for ssh; ConfigMap and Secret NAME-agent, and
  *               ServiceAccount, Role and RoleBinding NAME-launcher; v1: the launcher is a pod
  *     training  a pod and a headless Service NAME-ROLE-I for every replica
+ *               an elastic PyTorchJob with metrics: a HorizontalPodAutoscaler NAME
  *     all       with a gang scheduler, a PodGroup NAME; not T9k
  */
 #ifndef OPERATOR_WANTS_H
@@ -25,6 +26,7 @@ enum want_kind {
     WANT_ROLE_BINDING,
     WANT_VOLCANO_GROUP, /* scheduling.volcano.sh */
     WANT_PLUGINS_GROUP, /* scheduling.x-k8s.io */
+    WANT_SCALER,        /* HorizontalPodAutoscaler */
     WANT_POD,
     WANT_JOB,
     WANT_KINDS
@@ -54,9 +56,6 @@ size_t wants_list(struct arena *a, const struct served *s, const struct want **r
 /* As it is posted. */
 const struct node *want_object(struct arena *a, const struct served *s, const struct want *w,
                                const struct want_state *st);
-
-/* The spec of its PodGroup, which follows changes of the job. */
-const struct node *want_group_spec(struct arena *a, const struct served *s);
 
 /* "ATTEMPT.INSTANCE" of a pod that want_object() has made. */
 #define WANT_START_ANNOTATION "muster.internal/start"

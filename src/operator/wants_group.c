@@ -208,7 +208,7 @@ static void put_text(struct arena *a, struct node *map, const char *key, const c
         want_put(a, map, key, text);
 }
 
-const struct node *want_group_spec(struct arena *a, const struct served *s)
+static const struct node *group_spec(struct arena *a, const struct served *s)
 {
     const struct node *policy = policy_of(s);
     const struct node *given = node_get(policy, "minResources");
@@ -258,6 +258,6 @@ const struct node *want_group(struct arena *a, const struct served *s, const str
 
     if (is_training(s))
         put_annotations(a, s, make_below(a, root, "metadata"));
-    make_put(a, root, "spec", want_group_spec(a, s));
+    make_put(a, root, "spec", group_spec(a, s));
     return root;
 }

@@ -61,6 +61,11 @@ bool want_has_group(const struct served *s);
 enum want_kind want_group_kind(const struct served *s);
 const struct node *want_group(struct arena *a, const struct served *s, const struct want *w);
 
+/* --- elastic (wants_scaler.c) ----------------------------------------------------------------- */
+
+bool want_has_scaler(const struct served *s);
+const struct node *want_scaler(struct arena *a, const struct served *s, const struct want *w);
+
 /* --- MPI (wants_mpi.c) ------------------------------------------------------------------------ */
 
 /* Service, ConfigMap, Secret, a pod for each worker, and the launcher as that kind. */

@@ -14,6 +14,7 @@ CORE = "pods services configmaps secrets serviceaccounts events"
 GROUPS = {
     "": {"v1": CORE},
     "batch": {"v1": "jobs"},
+    "autoscaling": {"v2": "horizontalpodautoscalers"},
     "rbac.authorization.k8s.io": {"v1": "roles rolebindings"},
     "scheduling.volcano.sh": {"v1beta1": "podgroups"},
     "scheduling.x-k8s.io": {"v1alpha1": "podgroups"},
