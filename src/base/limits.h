@@ -47,6 +47,8 @@
 #define LIMIT_LAUNCHES 65536            /* distinct calls of mpirun in one job */
 #define LIMIT_LAUNCH_ID 255             /* bytes of the identifier of a launch */
 #define LIMIT_AGENT_CLIENTS 16384       /* connections of agents and rank wrappers to one shim */
+#define LIMIT_HOST_CONNECTIONS 1024     /* of a launcher to one worker of the operator */
+#define LIMIT_GROUP_RESOURCES 64        /* names in minResources of a PodGroup */
 #define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
 #define LIMIT_DESCRIPTORS_AHEAD 4000    /* number that the shim reserves at its start */
 #define LIMIT_KILL_WAIT_MS 5000         /* time after SIGKILL until the end is noticed */

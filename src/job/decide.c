@@ -240,8 +240,11 @@ static ns_t kill_deadline(const struct job *job)
 ns_t job_deadline(const struct job *job)
 {
     int64_t s = job->plan->spec->deadline_s;
+    /* Operators count the time that pods wait for a node, too. */
+    bool waiting_counts = job->plan->facts->site.operated && job->phase != JOB_PAUSED;
+    ns_t from = waiting_counts ? job->begin_at : job->deadline_from;
 
-    return s > 0 && job->deadline_from ? job->deadline_from + s * NS_PER_S : 0;
+    return s > 0 && from ? from + s * NS_PER_S : 0;
 }
 
 /* A job has succeeded by the end of some replicas. Those that end by themselves (workers of a

@@ -28,26 +28,90 @@ static unsigned bit_of(const struct node *condition)
     return 0;
 }
 
+/* The status of MPIJob v1alpha1 has one word, and no condition. */
+static unsigned bit_of_word(const struct node *status)
+{
+    const char *word = text_at(status, "launcherStatus");
+
+    for (size_t i = 0; *word && i < ARRAY_SIZE(types); i++)
+        if (strcmp(strcmp(word, "Active") == 0 ? "Running" : word, types[i]) == 0)
+            return 1u << i;
+    return 0;
+}
+
 unsigned announced_by(const struct node *status)
 {
     const struct node *list = node_get(status, "conditions");
-    unsigned bits = 0;
+    unsigned bits = bit_of_word(status);
 
     for (size_t i = 0; list && list->type == NODE_SEQ && i < list->n; i++)
         bits |= bit_of(list->items[i]);
     return bits;
 }
 
-static void add_cause(struct arena *a, const struct job *job, struct node *condition)
+static bool ends_with(const char *text, char c)
+{
+    return *text && text[strlen(text) - 1] == c;
+}
+
+/* A message that goes on with the first failure. */
+static const char *with_cause(struct arena *a, const struct tended *t, const char *message)
 {
     auto_strbuf struct strbuf cause = STRBUF_INIT;
+    const struct job *job = t->job;
 
     if (job->cause.kind == CAUSE_NONE)
-        return;
+        return message;
     verdict_cause(job, &job->cause, &cause);
-    make_put(a, condition, "message",
-             make_text(a, arena_printf(a, "%s First failure: %s.", text_at(condition, "message"),
-                                       cause.buf)));
+    return arena_printf(a, "%s%s First failure: %s.%s", message, ends_with(message, '.') ? "" : ".",
+                        cause.buf, tail_text(a, t));
+}
+
+/* Why the container of a pod ended, as its status has it. */
+static const char *pod_reason(const struct cause *c)
+{
+    return c->kind == CAUSE_OOM ? "OOMKilled" : c->kind == CAUSE_EVICTED ? "Evicted" : "Error";
+}
+
+/* The failure of an MPIJob v2beta1 is told as that of its launcher's Job. If the pods of that are
+ * kept, upstream adds why the last one has failed; and a worker's failure is not the Job's. */
+static void put_reason(struct arena *a, const struct tended *t, struct node *c)
+{
+    const struct cause *cause = &t->job->cause;
+    const struct plan *plan = t->served.plan;
+    const struct replica *rp = cause->replica < 0 ? NULL : &plan->replicas[cause->replica];
+
+    if (strcmp(text_at(c, "reason"), "BackoffLimitExceeded") != 0 || !rp)
+        return;
+    if (rp->role->kind != ROLE_LAUNCHER) {
+        make_put(a, c, "reason", make_text(a, "MPIJobFailed"));
+        make_put(a, c, "message",
+                 make_text(a, arena_printf(a, "MPIJob %s/%s has failed", t->served.namespace_,
+                                           t->served.name)));
+    } else if (strcmp(text_at(rp->role->template_at->parent, "restartPolicy"), "Never") == 0) {
+        make_put(a, c, "reason",
+                 make_text(a, arena_printf(a, "BackoffLimitExceeded/%s", pod_reason(cause))));
+    }
+}
+
+/* In the words of later versions: its own operator said nothing. */
+static void announce_word(struct arena *a, struct tended *t, const struct node *status)
+{
+    unsigned bit = bit_of_word(status);
+    const char *word = text_at(status, "launcherStatus"), *text;
+    bool failed = strcmp(word, "Failed") == 0;
+
+    if (!bit || (t->announced & bit))
+        return;
+    metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
+                      strcmp(word, "Active") == 0 ? "Created" : word, failed);
+    text = arena_printf(a, "MPIJob %s/%s %s", t->served.namespace_, t->served.name,
+                        failed                           ? "has failed."
+                        : strcmp(word, "Succeeded") == 0 ? "successfully completed."
+                                                         : "is running.");
+    keep_event(t, failed ? "Warning" : "Normal",
+               arena_printf(a, "MPIJob%s", strcmp(word, "Active") == 0 ? "Running" : word),
+               failed ? with_cause(a, t, text) : text);
 }
 
 static bool has_failed(const struct node *conditions)
@@ -61,15 +125,23 @@ static bool has_failed(const struct node *conditions)
 
 void announce(struct arena *a, struct tended *t, struct node *status)
 {
-    struct node *list = make_list_below(a, status, "conditions");
+    struct node *list;
 
+    if (node_absent(status, "conditions")) {
+        announce_word(a, t, status);
+        t->announced = announced_by(status);
+        return;
+    }
+    list = make_list_below(a, status, "conditions");
     for (size_t i = 0; i < list->n; i++) {
         struct node *c = make_item(list, i);
         unsigned bit = c ? bit_of(c) : 0;
         bool failed = bit && strcmp(text_at(c, "type"), "Failed") == 0;
 
         if (failed)
-            add_cause(a, t->job, c);
+            put_reason(a, t, c);
+        if (failed)
+            make_put(a, c, "message", make_text(a, with_cause(a, t, text_at(c, "message"))));
         if (bit && !(t->announced & bit)) {
             metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
                               text_at(c, "type"), has_failed(list));

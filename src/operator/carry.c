@@ -1,6 +1,7 @@
 /* carry.c - what is wanted of a served job and does not exist is created; what is there and should
  * not be is deleted. Nothing is asked for twice at a time. What the API server refuses is asked for
- * again after a pause that grows: a quota may have room by then.
+ * again after a pause that grows: a quota may have room by then. An object of the wanted name that
+ * belongs to somebody else stays as it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "doc/make.h"
 #include "operator/operator.h"
+#include "operator/owned.h"
 
 struct asked { /* for an object */
     struct tended *t;
@@ -26,38 +28,67 @@ static void answered(struct asked *asked)
 
 enum { PAUSE_S = 1, PAUSE_MOST_S = 60 };
 
-/* Told once, however often it is refused for the same reason. */
-static void not_created(struct tended *t, const struct want *w, const struct kube_answer *answer)
+const char *carry_path(struct arena *a, const struct tended *t, const struct want *w)
 {
-    struct observation o = {
-        .kind = OBS_WAITING, .text = answer->message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
+    return arena_printf(a, "%s/%s", want_collection(a, w->kind, t->served.namespace_), w->name);
+}
 
+/* It is asked for again after a while. */
+static void pause_for(struct tended *t)
+{
     t->pause_s = t->pause_s == 0 ? PAUSE_S : t->pause_s * 2;
     if (t->pause_s > PAUSE_MOST_S)
         t->pause_s = PAUSE_MOST_S;
     t->carry_at = clock_run() + t->pause_s * NS_PER_S;
+}
+
+/* Told once, however often it is refused for the same reason. */
+static void not_created(struct tended *t, const struct want *w, const char *reason,
+                        const char *message)
+{
+    struct observation o = {
+        .kind = OBS_WAITING, .text = message, .free = -1, .end.fate = CAUSE_UNSCHEDULABLE};
+
+    pause_for(t);
     if (w->replica >= 0)
         place_observe(t, (uint32_t)w->replica, &o);
-    if (t->refusal && strcmp(t->refusal, answer->message) == 0)
+    if (t->refusal && strcmp(t->refusal, message) == 0)
         return;
     free(t->refusal);
-    t->refusal = xstrdup(answer->message);
-    tell(t, "warning", "%s", answer->message);
-    keep_event(t, "Warning", "FailedCreate", answer->message);
+    t->refusal = xstrdup(message);
+    tell(t, "warning", "%s", message);
+    keep_event(t, "Warning", reason, message);
 }
 
-/* A pod of that name that the watch has not shown is another's, or is being removed. */
-static bool is_there(const struct want *w, const struct kube_answer *answer)
+/* The watch was quicker than the answer, and may know more by now. */
+static bool is_shown(const struct hand *h, const struct node *pod)
 {
-    return kube_ok(answer) || (w->kind != WANT_POD && strcmp(answer->reason, "AlreadyExists") == 0);
+    const char *uid = node_text(node_find(pod, "metadata", "uid", NULL), "");
+
+    return h->uid && strcmp(h->uid, uid) == 0;
 }
 
-static void created(void *ctx, const struct kube_answer *answer)
+/* The API server has it, as `object`. */
+static void is_there(struct tended *t, const struct want *w, const struct node *object)
 {
+    t->pause_s = 0;
+    t->made[w - t->wants] = MADE_THERE;
+    if (w->kind == WANT_POD && !is_shown(&t->hands[w->replica], object))
+        place_pod(t, (uint32_t)w->replica, WATCH_THERE, object);
+    if (w->kind == WANT_JOB) {
+        const struct node *is = node_find(object, "spec", "suspend", NULL);
+
+        t->suspended = is && is->type == NODE_BOOL && is->i;
+    }
+}
+
+/* What has the name of an object that was to be created. */
+static void looked(void *ctx, const struct kube_answer *answer)
+{
+    auto_arena struct arena *a = arena_new();
     struct asked *asked = ctx;
     struct tended *t = asked->t;
     const struct want *w = asked->want;
-    bool there = is_there(w, answer);
 
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = false;
@@ -65,14 +96,53 @@ static void created(void *ctx, const struct kube_answer *answer)
         answered(asked);
         return;
     }
-    if (!there) {
-        not_created(t, w, answer);
+    t->made[w - t->wants] = MADE_NOT;
+    if (!kube_ok(answer)) {
+        if (answer->status != 404)
+            not_created(t, w, "FailedCreate", answer->message);
     } else {
-        t->pause_s = 0;
-        if (w->kind == WANT_POD)
-            place_pod(t, (uint32_t)w->replica, WATCH_THERE, answer->body);
+        switch (owned_by(answer->body, &t->served)) {
+        case OWNED_OURS:
+            is_there(t, w, answer->body);
+            break;
+        case OWNED_LEAVING:
+            pause_for(t);
+            break;
+        case OWNED_OTHERS:
+            not_created(t, w, "ErrResourceExists", owned_text(a, answer->body, &t->served));
+            break;
+        }
     }
-    t->made[w - t->wants] = there;
+    answered(asked);
+    tend_soon(t);
+}
+
+static void created(void *ctx, const struct kube_answer *answer)
+{
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+    const struct want *w = asked->want;
+
+    if (!t->gone && strcmp(answer->reason, "AlreadyExists") == 0) {
+        auto_arena struct arena *a = arena_new();
+
+        (void)kube_send(t->op->api, &(struct kube_request){.method = "GET",
+                                                           .path = carry_path(a, t, w),
+                                                           .done = looked,
+                                                           .ctx = asked});
+        return;
+    }
+    if (w->kind == WANT_POD)
+        t->hands[w->replica].creating = false;
+    if (t->gone) {
+        answered(asked);
+        return;
+    }
+    t->made[w - t->wants] = MADE_NOT;
+    if (kube_ok(answer))
+        is_there(t, w, answer->body);
+    else
+        not_created(t, w, "FailedCreate", answer->message);
     answered(asked);
     tend_soon(t);
 }
@@ -83,16 +153,20 @@ static void create(struct tended *t, const struct want *w)
     struct want_state st = {.running = t->running,
                             .private_key = t->private_key,
                             .public_key = t->public_key,
+                            .agent = t->op->agent,
+                            .agent_key = t->agent_key,
                             .start = FIRST_START};
     struct asked *asked = xcalloc(1, sizeof(*asked));
 
     if (w->replica >= 0)
         st.start = t->hands[w->replica].want;
+    if (w->kind == WANT_JOB && t->job->phase == JOB_PAUSED)
+        st.suspended = t->suspend = t->suspended = true;
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = true;
     *asked = (struct asked){t, w};
     t->in_flight++;
-    t->made[w - t->wants] = true; /* asked for; not twice */
+    t->made[w - t->wants] = MADE_ASKED; /* not twice */
     (void)kube_send(t->op->api, &(struct kube_request){
                                     .method = "POST",
                                     .path = want_collection(a, w->kind, t->served.namespace_),
@@ -124,56 +198,109 @@ static void deleted(void *ctx, const struct kube_answer *answer)
     answered(asked);
 }
 
+void carry_request(struct tended *t, const char *method, const char *path, const char *type,
+                   const struct node *body)
+{
+    struct asked *asked = xcalloc(1, sizeof(*asked));
+
+    *asked = (struct asked){t, NULL};
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){.method = method,
+                                                       .path = path,
+                                                       .type = type,
+                                                       .body = body,
+                                                       .done = deleted,
+                                                       .ctx = asked});
+}
+
 /* The pod that we know, and no later one of the same name. */
-static void delete_pod(struct tended *t, uint32_t replica)
+void carry_delete_pod(struct tended *t, uint32_t replica)
 {
     auto_arena struct arena *a = arena_new();
     struct hand *h = &t->hands[replica];
     struct node *options = make_map(a), *only = make_map(a);
-    struct asked *asked;
 
     if (!h->exists || h->deleting || h->life.deleting)
         return;
     h->deleting = true;
     make_put(a, only, "uid", make_text(a, h->uid));
     make_put(a, options, "preconditions", only);
-    asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct asked){t, NULL};
-    t->in_flight++;
-    (void)kube_send(
-        t->op->api,
-        &(struct kube_request){
-            .method = "DELETE",
-            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_),
-                                 h->name),
-            .body = options,
-            .done = deleted,
-            .ctx = asked,
-        });
+    carry_request(
+        t, "DELETE",
+        arena_printf(a, "%s/%s", want_collection(a, WANT_POD, t->served.namespace_), h->name), NULL,
+        options);
 }
 
-/* The Job controller ends its pods, or makes a new one. */
-static void suspend(struct tended *t, const struct want *job)
+static const char patch_type[] = "application/merge-patch+json";
+
+/* Where and how its pod is scheduled may have been changed meanwhile, by a queue. */
+static void put_scheduling(struct tended *t, struct arena *a, const struct want *job,
+                           struct node *spec)
+{
+    static const char *const parts[] = {"nodeSelector", "tolerations", "schedulingGates"};
+    static const char *const notes[] = {"labels", "annotations"};
+    const struct want_state st = {.start = FIRST_START};
+    const struct node *template =
+        node_find(want_object(a, &t->served, job, &st), "spec", "template", NULL);
+    struct node *to = make_below(a, spec, "template");
+
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+        make_put(a, make_below(a, to, "metadata"), notes[i],
+                 node_find(template, "metadata", notes[i], NULL));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        make_put(a, make_below(a, to, "spec"), parts[i],
+                 node_find(template, "spec", parts[i], NULL));
+}
+
+static void resume(void *ctx, const struct kube_answer *answer)
 {
     auto_arena struct arena *a = arena_new();
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+
+    if (!t->gone && answer->status != 404) {
+        struct node *patch = make_map(a), *spec = make_below(a, patch, "spec");
+
+        make_put(a, spec, "suspend", make_bool(a, false));
+        put_scheduling(t, a, asked->want, spec);
+        carry_request(t, "PATCH", carry_path(a, t, asked->want), patch_type, patch);
+    }
+    answered(asked);
+}
+
+/* The Job controller ends its pods, or makes a new one. A Job that has started once takes no other
+ * scheduling, unless its time of start is cleared. */
+static void suspend(struct tended *t, const struct want *job)
+{
+    static const struct node cleared = {.type = NODE_NULL};
+    auto_arena struct arena *a = arena_new();
     struct node *patch = make_map(a);
-    struct asked *asked = xcalloc(1, sizeof(*asked));
+    struct asked *asked;
 
     t->suspended = t->suspend;
-    make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, t->suspend));
-    *asked = (struct asked){t, NULL};
+    if (t->suspend) {
+        make_put(a, make_below(a, patch, "spec"), "suspend", make_bool(a, true));
+        carry_request(t, "PATCH", carry_path(a, t, job), patch_type, patch);
+        return;
+    }
+    make_put(a, make_below(a, patch, "status"), "startTime", &cleared);
+    asked = xcalloc(1, sizeof(*asked));
+    *asked = (struct asked){t, job};
     t->in_flight++;
-    (void)kube_send(
-        t->op->api,
-        &(struct kube_request){
-            .method = "PATCH",
-            .path = arena_printf(a, "%s/%s", want_collection(a, WANT_JOB, t->served.namespace_),
-                                 job->name),
-            .type = "application/merge-patch+json",
-            .body = patch,
-            .done = deleted,
-            .ctx = asked,
-        });
+    (void)kube_send(t->op->api, &(struct kube_request){
+                                    .method = "PATCH",
+                                    .path = arena_printf(a, "%s/status", carry_path(a, t, job)),
+                                    .type = patch_type,
+                                    .body = patch,
+                                    .done = resume,
+                                    .ctx = asked,
+                                });
+}
+
+/* A companion that is not to be there now. */
+static bool is_over(const struct tended *t, const struct want *w)
+{
+    return (w == t->group.want && t->group.over) || (w == t->scaler.want && t->scaler.over);
 }
 
 static bool shared_is_there(struct tended *t)
@@ -181,13 +308,25 @@ static bool shared_is_there(struct tended *t)
     bool there = true;
 
     for (size_t i = 0; i < t->n_wants; i++) {
-        if (t->wants[i].replica >= 0)
+        if (t->wants[i].replica >= 0 || is_over(t, &t->wants[i]))
             continue;
         if (!t->made[i])
             create(t, &t->wants[i]);
-        there &= t->made[i];
+        there &= t->made[i] == MADE_THERE;
     }
-    return there && t->in_flight == 0;
+    return there;
+}
+
+/* mpi-operator makes all but the workers of a job that is suspended from the beginning: queues look
+ * at its launcher. */
+static void create_suspended(struct tended *t)
+{
+    int32_t process = t->served.plan->launcher;
+    uint32_t replica = process < 0 ? 0 : t->served.plan->processes[process].replica;
+    const struct want *w = t->pods_of[replica];
+
+    if (process >= 0 && place_by_job(t, replica) && !t->made[w - t->wants] && shared_is_there(t))
+        create(t, w);
 }
 
 static void carry_out_replica(struct tended *t, uint32_t replica)
@@ -199,11 +338,11 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
     if (by_job && t->suspend != t->suspended)
         suspend(t, w);
     else if (h->remove)
-        delete_pod(t, replica);
-    else if (!h->wanted || h->let_go)
+        carry_delete_pod(t, replica);
+    else if ((!h->wanted && !h->early) || h->let_go)
         return;
     else if (place_is_stale(t, replica))
-        delete_pod(t, replica);
+        carry_delete_pod(t, replica);
     else if (by_job ? !t->made[w - t->wants] : !h->exists && !h->creating)
         create_replica(t, replica);
 }
@@ -214,8 +353,13 @@ void carry_out(struct tended *t)
 
     if (clock_run() < t->carry_at)
         return;
+    companions_follow(t);
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
         any |= t->hands[i].wanted && !t->hands[i].exists && !t->hands[i].let_go;
+    if (t->job->phase == JOB_PAUSED) {
+        create_suspended(t);
+        any = false;
+    }
     if (any && !t->has_shared && !(t->has_shared = shared_is_there(t)))
         return;
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)

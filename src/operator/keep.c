@@ -161,6 +161,17 @@ void keep_status(struct tended *t)
                                                        .ctx = t});
 }
 
+void keep_delete(struct tended *t)
+{
+    auto_arena struct arena *a = arena_new();
+    struct node *options = make_map(a);
+
+    tell(t, "info", "its time to live is over; it is deleted");
+    make_put(a, make_below(a, options, "preconditions"), "uid", make_text(a, t->served.uid));
+    make_put(a, options, "propagationPolicy", make_text(a, "Background"));
+    carry_request(t, "DELETE", object_path(a, t, ""), NULL, options);
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 enum { EVENT_TEXT = 1024 }; /* the API server takes no more */

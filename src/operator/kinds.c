@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 
 const struct served_kind served_kinds[] = {
-    {"kubeflow.org", "mpijobs", "MPIJob", FAMILY_MPI, "mpi-operator", "mpi-job-controller"},
+    {"kubeflow.org", "mpijobs", "MPIJob", FAMILY_MPI, KIND_MPI, "mpi-job-controller"},
     {"kubeflow.org", "pytorchjobs", "PyTorchJob", FAMILY_TRAINING, "pytorchjob-controller",
      "pytorchjob-controller"},
     {"kubeflow.org", "tfjobs", "TFJob", FAMILY_TRAINING, "tfjob-controller", "tfjob-controller"},

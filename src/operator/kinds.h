@@ -21,6 +21,8 @@ struct served_kind {
     const char *source;        /* of events: "mpi-job-controller" */
 };
 
+#define KIND_MPI "mpi-operator"         /* the operator_name of Kubeflow's MPIJob */
+#define KIND_MPI_V1 "mpijob-controller" /* in labels of its v1, which had an operator of its own */
 #define KIND_T9K "mpijob.tensorstack.dev" /* its operator_name, which is in no label */
 
 extern const struct served_kind served_kinds[];

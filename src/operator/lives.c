@@ -98,12 +98,16 @@ static void read_start(const struct node *pod, struct life *life)
     }
 }
 
-static const struct node *main_status(const struct node *pod, const char *main)
+const char *main_container(const struct node *pod, const char *main)
 {
-    const struct node *list = node_find(pod, "status", "containerStatuses", NULL);
     bool known = main && named(node_find(pod, "spec", "containers", NULL), main);
 
-    return named(list, known ? main : kube_container_name(pod));
+    return known ? main : kube_container_name(pod);
+}
+
+static const struct node *main_status(const struct node *pod, const char *main)
+{
+    return named(node_find(pod, "status", "containerStatuses", NULL), main_container(pod, main));
 }
 
 struct life pod_life(struct arena *a, const struct node *pod, const char *main)

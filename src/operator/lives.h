@@ -37,6 +37,9 @@ struct life {
  * in the pod. */
 struct life pod_life(struct arena *a, const struct node *pod, const char *main);
 
+/* The container that counts: `main`, else the first. */
+const char *main_container(const struct node *pod, const char *main);
+
 /* When it was, of what is heard of now: by the cluster's clock, which counts whole seconds, if that
  * is some time ago; else by ours, which keeps the order. */
 ns_t life_time(ns_t at, ns_t now);

@@ -6,7 +6,11 @@
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
+ *     companion.c  PodGroup and autoscaler, as long as the job needs them
+ *     change.c   a job that runs is changed: replicas, and the files that name them
+ *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
+ *     tail.c     the last lines of the pod that failed first
  *     announce.c events, and the first failure in words
  *     monitor.c  health and metrics by HTTP (http.c, metrics.c)
  *     webhook.c  validation when a job is applied (review.c, tls.c, cert.c)
@@ -43,14 +47,25 @@ struct hand {
     bool dirty;        /* there is news of it */
     bool exists;       /* the API server has shown it */
     bool creating, deleting;
+    bool early;            /* a launcher that is created before the core asks for it */
     bool let_go;           /* the job is over, and it may go on */
     bool remove;           /* its pod is to be deleted */
     uint32_t lives_before; /* of earlier pods of a launcher's Job */
     char *name, *uid;      /* heap; NULL: there was none yet */
+    char *container;       /* heap: the one that counts; NULL as above */
     ns_t made;             /* its time of creation */
     struct life life;      /* its text is `text` */
     char *text;            /* heap, or NULL */
 };
+
+/* An object that follows the job's policy, and is there only while pods may be scheduled. */
+struct companion {
+    const struct want *want; /* NULL: the job has none */
+    char *spec;              /* as it was last written; or NULL */
+    bool over;               /* it was deleted, or is being */
+};
+
+enum made { MADE_NOT, MADE_ASKED, MADE_THERE }; /* an object that is not a pod */
 
 struct tended {
     struct controller *op;
@@ -59,28 +74,42 @@ struct tended {
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
     int64_t generation;  /* likewise: of its spec */
+    bool noted;          /* likewise: SERVED_SUSPEND */
     struct arena *arena; /* of all that follows */
     struct served served;
     struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */
     struct turn *turn;
-    struct hand *hands; /* by replica */
-    bool *running;      /* by replica */
-    bool *made;         /* by want: it was created, or is being created; not used for pods */
+    struct hand *hands;  /* by replica */
+    bool *running;       /* by replica */
+    unsigned char *made; /* by want: enum made; not used for pods */
     const struct want *wants;
     size_t n_wants;
     const struct want **pods_of;     /* by replica: its pod, or its Job */
     const struct want **services_of; /* by replica: its Service, or NULL */
-    bool has_shared;                 /* what pods refer to was created */
-    bool suspend, suspended;         /* the Job of its launcher: is to be; is */
-    ns_t carry_at;                   /* nothing is asked for before, because it was refused */
-    int pause_s;                     /* … for so long; 0: not refused since the last success */
-    char *refusal;                   /* … in these words; or NULL */
-    const char *private_key, *public_key;
-    unsigned in_flight;    /* creations and deletions that have no answer yet */
-    bool decided;          /* something is to be carried out, after it was kept */
-    bool keeping, telling; /* a request of keep.c has no answer yet */
-    char *kept, *told;     /* what the cluster has of us: annotation, status; or NULL */
-    unsigned announced;    /* conditions that an event has told */
+    struct companion group, scaler;  /* PodGroup, HorizontalPodAutoscaler */
+    uint32_t launcher;               /* its replica, if there is one; see launcher.c */
+    int look_s;                      /* its Job is asked for after so long; 0: no need to */
+    ns_t look_at;
+    struct arena *next_arena; /* of a plan that is to be taken over; NULL: there is none */
+    struct served next_served;
+    char *files;   /* as the ConfigMap was last written; or NULL */
+    ns_t files_at; /* not again before */
+    enum { TAIL_NOT, TAIL_ASKED, TAIL_KNOWN } tail_state;
+    char *tail; /* the last lines of the first failure: tail.c */
+    size_t tail_n;
+    ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
+    bool has_shared;         /* what pods refer to was created */
+    bool suspend, suspended; /* the Job of its launcher: is to be; is */
+    ns_t carry_at;           /* nothing is asked for before, because it was refused */
+    int pause_s;             /* … for so long; 0: not refused since the last success */
+    char *refusal;           /* … in these words; or NULL */
+    const char *private_key, *public_key; /* or NULL */
+    const char *agent_key;                /* or NULL */
+    unsigned in_flight;                   /* creations and deletions that have no answer yet */
+    bool decided;                         /* something is to be carried out, after it was kept */
+    bool keeping, telling;                /* a request of keep.c has no answer yet */
+    char *kept, *told;  /* what the cluster has of us: annotation, status; or NULL */
+    unsigned announced; /* conditions that an event has told */
     bool queued, gone;
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */
@@ -101,6 +130,7 @@ struct controller {
     struct kube_client *api;
     const struct operator_flags *flags;
     struct operator_options options;
+    const char *agent;          /* agent.h; NULL: not needed yet */
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */
     bool leads, lost;           /* the lease */
@@ -145,11 +175,14 @@ void tend_object(struct tended *t, const struct node *object); /* as it is now *
 void tend_soon(struct tended *t);                              /* a turn at the end of this round */
 void tend_later(struct tended *t);                             /* a turn in a second */
 void tend_turn(struct tended *t);
+/* The job in the state of that snapshot, for t->served; one from the beginning if it is none. */
+void tend_load(struct tended *t, const char *state, size_t len);
 void tend_free(struct tended *t); /* its object is gone */
 
 /* --- place.c ---------------------------------------------------------------------------------- */
 
 void place_begin(struct tended *t);
+void place_resume(struct tended *t); /* pods of processes that run in t->job are wanted */
 /* A pod of this replica is there as `pod` says, or is gone. */
 void place_pod(struct tended *t, uint32_t replica, enum watch_change change,
                const struct node *pod);
@@ -165,14 +198,49 @@ void place_observe(struct tended *t, uint32_t replica, struct observation *o);
 
 void carry_out(struct tended *t); /* creates and deletes what is due */
 
+const char *carry_path(struct arena *a, const struct tended *t, const struct want *w);
+/* For others that ask for something of a job: a request whose answer matters to nobody. */
+void carry_request(struct tended *t, const char *method, const char *path, const char *type,
+                   const struct node *body);
+
+/* --- companion.c ------------------------------------------------------------------------------ */
+
+void companions_follow(struct tended *t); /* they are changed, or deleted */
+/* With a gang scheduler no pod starts before all are there: a launcher is created with its workers,
+ * unless the file says otherwise. */
+bool gang_needs_launcher(const struct tended *t);
+
+/* Its pod, by the uid that we know. */
+void carry_delete_pod(struct tended *t, uint32_t replica);
+
+/* --- change.c --------------------------------------------------------------------------------- */
+
+/* Another plan for the job, in `arena`, which it takes over when nothing is on its way any more. */
+void change_take(struct tended *t, struct arena *arena, const struct served *now);
+/* Takes it over, if that is possible; true: not yet, and nothing may be asked for. */
+bool change_waits(struct tended *t);
+/* Hostfile and discover_hosts.sh follow the workers; when to call it again, 0: any time. */
+ns_t change_files(struct tended *t);
+
+/* --- launcher.c ------------------------------------------------------------------------------- */
+
+ns_t launcher_look(struct tended *t); /* when to call it again, at the latest; 0: any time */
+
 /* --- keep.c ----------------------------------------------------------------------------------- */
 
 #define KEEP_STATE "muster.internal/state"
 #define KEEP_VERSION "muster.internal/written-in"
 /* Writes what must survive us, then carries out what was decided. */
 void keep_state(struct tended *t);
+void keep_delete(struct tended *t); /* the object itself, and all that it owns */
 void keep_status(struct tended *t); /* if it differs from what the cluster has */
 void keep_event(struct tended *t, const char *type, const char *reason, const char *text);
+
+/* --- tail.c ----------------------------------------------------------------------------------- */
+
+/* True as long as nothing may be removed or told yet, because lines are on their way. */
+bool tail_waits(struct tended *t);
+const char *tail_text(struct arena *a, const struct tended *t); /* " Last lines of …", or "" */
 
 /* --- announce.c ------------------------------------------------------------------------------- */
 

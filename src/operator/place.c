@@ -111,6 +111,16 @@ bool place_is_stale(const struct tended *t, uint32_t replica)
     return h->life.over && present_instance(t, replica) < h->want.instance;
 }
 
+/* That it is gone is told once: the next start is another pod's. */
+static void forget(struct tended *t, uint32_t replica)
+{
+    struct hand *h = &t->hands[replica];
+
+    if (place_by_job(t, replica))
+        h->lives_before += h->life.restarts + 1;
+    set(&h->uid, NULL);
+}
+
 static void report(struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
@@ -124,6 +134,7 @@ static void report(struct tended *t, uint32_t replica)
                                     .text = h->text,
                                     .end.fate = h->life.removed ? h->life.removed : CAUSE_GONE};
             place_observe(t, replica, &o);
+            forget(t, replica);
         }
         return;
     }
@@ -177,6 +188,7 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
             h->lives_before += h->life.restarts + 1;
         set(&h->uid, uid);
         set(&h->name, node_text(node_get(meta, "name"), ""));
+        set(&h->container, main_container(pod, t->served.plan->spec->container));
         h->made = made;
         h->deleting = false;
     }
@@ -189,6 +201,20 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
 
 /* --- operations ------------------------------------------------------------------------------- */
 
+/* The launcher, although the core starts it only when its workers are up. */
+static void begin_early(struct tended *t, uint32_t attempt)
+{
+    const struct plan *plan = t->served.plan;
+    struct hand *h = plan->launcher < 0 ? NULL : &t->hands[plan->processes[plan->launcher].replica];
+
+    if (!h || h->wanted || h->early)
+        return;
+    h->early = true;
+    h->let_go = h->remove = false;
+    h->want = (struct start){.attempt = attempt, .instance = 1};
+    t->suspend = false;
+}
+
 static void start(struct engine *en, uint32_t process, struct start start)
 {
     struct tended *t = of_engine(en);
@@ -200,6 +226,8 @@ static void start(struct engine *en, uint32_t process, struct start start)
     h->want = start;
     if (place_by_job(t, replica))
         t->suspend = false;
+    if (replica_of(t, replica)->role->kind == ROLE_HOST && gang_needs_launcher(t))
+        begin_early(t, start.attempt);
     t->decided = true;
 }
 
@@ -217,12 +245,21 @@ static bool is_cleaned_up(const struct tended *t, uint32_t replica)
     const struct job_spec *spec = t->served.plan->spec;
     enum proc_state state = t->job->procs[replica_of(t, replica)->first_process].state;
 
-    if (place_by_job(t, replica))
-        return false; /* its log is wanted */
+    /* A launcher that has ended is kept, because its log is wanted; another one would go on. */
+    if (platform_is_mpijob(spec->platform.environment) &&
+        replica_of(t, replica)->role->kind == ROLE_LAUNCHER)
+        return !place_by_job(t, replica) && state != PROC_ENDED;
     if (spec->clean_up_workers)
         return replica_of(t, replica)->role->kind == ROLE_HOST;
     return spec->clean_up == CLEAN_UP_ALL ||
            (spec->clean_up == CLEAN_UP_RUNNING && state != PROC_ENDED);
+}
+
+/* The job is over, and the Job of its launcher does not know. A deadline it knows itself. */
+static bool goes_on(const struct tended *t, uint32_t replica)
+{
+    return t->job->stop != STOP_DEADLINE && t->hands[replica].wanted &&
+           t->job->procs[replica_of(t, replica)->first_process].state != PROC_ENDED;
 }
 
 static void let_go(struct tended *t, uint32_t replica)
@@ -242,7 +279,8 @@ static void stop(struct engine *en, int sig)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
-        if (pauses && place_by_job(t, i))
+        h->early = false;
+        if (place_by_job(t, i) && (pauses || goes_on(t, i)))
             t->suspend = true;
         else
             h->remove |= pauses || is_cleaned_up(t, i);
@@ -271,7 +309,7 @@ static void clear(struct engine *en)
     for (uint32_t i = 0; i < t->served.plan->n_replicas; i++) {
         struct hand *h = &t->hands[i];
 
-        h->wanted = false;
+        h->wanted = h->early = false;
         if (place_by_job(t, i)) {
             h->exists = false;
             h->lives_before = 0;
@@ -319,10 +357,26 @@ void place_begin(struct tended *t)
     for (size_t i = 0; i < t->n_wants; i++) {
         const struct want *w = &t->wants[i];
 
-        if (w->kind == WANT_POD || w->kind == WANT_JOB)
+        if (w->kind == WANT_VOLCANO_GROUP || w->kind == WANT_PLUGINS_GROUP)
+            t->group.want = w;
+        else if (w->kind == WANT_SCALER)
+            t->scaler.want = w;
+        else if (w->kind == WANT_POD || w->kind == WANT_JOB)
             t->pods_of[w->replica] = w;
         else if (w->replica >= 0)
             t->services_of[w->replica] = w;
+    }
+}
+
+void place_resume(struct tended *t)
+{
+    for (uint32_t i = 0; i < t->served.plan->n_processes; i++) {
+        struct hand *h = &t->hands[t->served.plan->processes[i].replica];
+
+        if (t->job->procs[i].state != PROC_RUNNING)
+            continue;
+        h->wanted = h->dirty = true;
+        h->want = job_start(t->job, i);
     }
 }
 
@@ -332,8 +386,12 @@ void place_release(struct tended *t)
         free(t->hands[i].name);
         free(t->hands[i].uid);
         free(t->hands[i].text);
+        free(t->hands[i].container);
     }
     free(t->hands);
     free(t->running);
     free(t->made);
+    free(t->group.spec);
+    free(t->scaler.spec);
+    free(t->files);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "operator/operator.h"
+#include "operator/owned.h"
 
 #define KUBEFLOW "training.kubeflow.org/"
 #define T9K "tensorstack.dev/"
@@ -20,21 +21,29 @@ static const char *label(const struct node *pod, const char *name)
 
 /* --- whose pod it is -------------------------------------------------------------------------- */
 
+/* With runLauncherAsWorker the launcher is number 0, and workers are counted from 1: the name
+ * decides. Pods of a launcher's Job have names of their own. */
 static int32_t kubeflow_replica(const struct plan *plan, const struct node *pod)
 {
-    const char *role = label(pod, KUBEFLOW "replica-type"), *number;
-    const struct replica *rp = NULL;
-    const struct role *r;
+    const char *role = label(pod, KUBEFLOW "replica-type"), *number, *name;
+    const struct role *r = spec_role(plan->spec, *role ? role : label(pod, KUBEFLOW "job-role"));
     uint32_t index = 0;
 
-    r = spec_role(plan->spec, *role ? role : label(pod, KUBEFLOW "job-role"));
     number = label(pod, KUBEFLOW "replica-index");
-    if (!r || (*number && num_u32(number, &index) < 0) || index > INT32_MAX)
+    name = node_text(node_find(pod, "metadata", "name", NULL), "");
+    if (!r || (*number && num_u32(number, &index) < 0))
         return -1;
     if (r->kind == ROLE_LAUNCHER)
-        index = 0; /* with runLauncherAsWorker it is numbered among the workers */
-    rp = plan_replica(plan, r, (int32_t)index);
-    return rp ? (int32_t)rp->id : -1;
+        return (int32_t)plan_replica(plan, r, 0)->id;
+    for (int less = 0; less < 2 && index >= (uint32_t)less; less++) {
+        const struct replica *rp = index - (uint32_t)less < (uint32_t)r->replicas
+                                       ? plan_replica(plan, r, (int32_t)index - less)
+                                       : NULL;
+
+        if (rp && strcmp(rp->host, name) == 0)
+            return (int32_t)rp->id;
+    }
+    return -1;
 }
 
 static int32_t t9k_replica(const struct plan *plan, const struct node *pod)
@@ -59,18 +68,28 @@ static const struct labels {
     {"mpijob," T9K "component=mpijob", NULL, KIND_T9K, "mpijob", t9k_replica},
 };
 
+/* All versions of a kind have one watch, whatever their operator was called. */
+static const char *kind_name(const struct labels *by, const struct node *pod)
+{
+    const char *name = by->operator_label ? label(pod, by->operator_label) : by->operator_name;
+
+    return strcmp(name, KIND_MPI_V1) == 0 ? KIND_MPI : name;
+}
+
 static void changed(struct controller *op, const struct labels *by, enum watch_change change,
                     const struct node *pod)
 {
     auto_arena struct arena *a = arena_new();
-    const char *kind = by->operator_label ? label(pod, by->operator_label) : by->operator_name;
+    const char *kind = kind_name(by, pod);
     struct tended *t =
         serve_find(op, arena_printf(a, "%s/%s/%s",
                                     node_text(node_find(pod, "metadata", "namespace", NULL), ""),
                                     kind, label(pod, by->job)));
     int32_t replica = t && t->turn ? by->replica(t->served.plan, pod) : -1;
 
-    if (replica >= 0)
+    /* the pods of a launcher's Job have another controller */
+    if (replica >= 0 &&
+        (place_by_job(t, (uint32_t)replica) || owned_by(pod, &t->served) == OWNED_OURS))
         place_pod(t, (uint32_t)replica, change, pod);
 }
 

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "doc/make.h"
 
+#define JOB_BACKOFF_LIMIT 6     /* of a batch Job that does not say */
 #define OPERATOR_DIR "/etc/mpi" /* hostfile and discover_hosts.sh, as upstream mounts them */
 
 /* --- the job file that the object is made of -------------------------------------------------- */
@@ -72,6 +73,9 @@ static const char *diags_text(struct arena *a, const struct diags *ds, enum seve
 static bool is_served(const struct job_spec *spec)
 {
     switch (spec->platform.environment) {
+    case PLATFORM_MPIJOB_V1ALPHA1:
+    case PLATFORM_MPIJOB_V1ALPHA2:
+    case PLATFORM_MPIJOB_V1:
     case PLATFORM_MPIJOB_V2BETA1:
     case PLATFORM_PYTORCHJOB:
     case PLATFORM_TFJOB:
@@ -130,11 +134,91 @@ static const struct facts *facts_of(struct arena *a, const struct served *s,
     return facts;
 }
 
+/* Who restarts what: a launcher that is a batch Job as often as that does by default, the pods of a
+ * StatefulSet always. backoffLimit is about the launcher alone. */
+static void restart_as_there(struct arena *a, const struct served *s, struct job_spec *spec)
+{
+    enum platform_kind version = spec->platform.environment;
+    struct role *roles = ARENA_ARRAY(a, struct role, spec->n_roles + 1);
+    bool said =
+        spec->has_restart_budget || !node_absent(node_get(s->object, "spec"), "backoffLimit");
+    bool alpha = version == PLATFORM_MPIJOB_V1ALPHA1 || version == PLATFORM_MPIJOB_V1ALPHA2;
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        roles[i] = spec->roles[i];
+        if (roles[i].kind == ROLE_HOST) {
+            roles[i].restart_limit = -1;
+            if (alpha)
+                roles[i].restart = RESTART_ALWAYS;
+            else if (roles[i].restart == RESTART_NEVER) /* one that is lost is made again */
+                roles[i].restart = RESTART_EXIT_CODE;
+        } else if (alpha || version == PLATFORM_MPIJOB_V2BETA1) {
+            if (!said)
+                roles[i].restart_limit = JOB_BACKOFF_LIMIT;
+        }
+    }
+    spec->roles = roles;
+    spec->has_restart_budget = false;
+    if (version == PLATFORM_MPIJOB_V1ALPHA1) { /* it has no field for it */
+        spec->clean_up = CLEAN_UP_ALL;
+        spec->clean_up_workers = true;
+    }
+}
+
+/* training-operator looks at the restart counts of pods that run: with one restart less than it is
+ * told, the job ends with the same failure. */
+static void count_restarts_as_there(struct job_spec *spec)
+{
+    bool in_place = false;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        in_place |= spec->roles[i].restart == RESTART_ON_FAILURE ||
+                    spec->roles[i].restart == RESTART_ALWAYS;
+    if (spec->has_restart_budget && in_place && spec->restart_budget > 0)
+        spec->restart_budget--;
+}
+
+/* Ranks of v1 and before run beside a program of ours, which is put before the command. */
+static const char *without_command(struct arena *a, const struct served *s,
+                                   const struct job_spec *spec)
+{
+    const char *main = node_text(node_find(s->object, "spec", "mainContainer", NULL), "");
+    const struct role *worker = spec_role(spec, "worker");
+    const struct node *list =
+        worker ? node_find(worker->template_at, "spec", "containers", NULL) : NULL;
+
+    for (size_t i = 1; *main && list && list->type == NODE_SEQ && i < list->n; i++)
+        if (strcmp(node_text(node_get(list->items[i], "name"), ""), main) == 0 &&
+            node_absent(list->items[i], "command"))
+            return arena_printf(a, "container %s of Worker, the mainContainer, must have a command",
+                                main);
+    return NULL;
+}
+
+static bool is_suspended(const struct served *s, const struct job_spec *spec)
+{
+    const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
+    bool has_field = spec->platform.environment != PLATFORM_MPIJOB_V1ALPHA1 &&
+                     spec->platform.environment != PLATFORM_MPIJOB_V1ALPHA2;
+
+    return !has_field && strcmp(node_text(node_get(notes, SERVED_SUSPEND), ""), "true") == 0;
+}
+
 static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
 
+    if (is_suspended(s, spec))
+        spec->pause = true;
+
     spec->gang = false; /* a pod runs its command as soon as it can */
+    if (platform_is_mpijob(spec->platform.environment))
+        restart_as_there(a, s, spec);
+    else if (s->kind->family == FAMILY_TRAINING)
+        count_restarts_as_there(spec);
+    if (platform_is_mpijob(spec->platform.environment) &&
+        (s->invalid = without_command(a, s, spec)))
+        return;
     if (!is_served(spec))
         s->invalid = arena_printf(a, "%s/%s %s is not served yet", s->kind->group, s->written_in,
                                   s->kind->kind);

@@ -35,6 +35,9 @@ struct served {
     const char *warned;      /* its warnings, likewise; or NULL */
 };
 
+/* "true": the job is suspended. For the versions whose spec has no field for it. */
+#define SERVED_SUSPEND "muster.internal/suspend"
+
 /* The version that the object was written in: of the manager in metadata.managedFields that has set
  * the spec, else of kubectl's last-applied annotation, else the object's own. "v2beta1" */
 const char *written_in(struct arena *a, const struct node *object);

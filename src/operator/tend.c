@@ -12,7 +12,10 @@
 #include "doc/json_write.h"
 #include "doc/make.h"
 #include "job/snapshot.h"
+#include "operator/agent.h"
+#include "operator/expire.h"
 #include "operator/operator.h"
+#include "operator/resize.h"
 #include "operator/ssh_key.h"
 
 /* A job waits in a cluster for as long as it takes: that ends with its deadline, or its user. */
@@ -26,12 +29,25 @@ static const struct job_rules rules = {
 
 static void on_wake(uv_timer_t *timer)
 {
-    tend_soon(timer->data);
+    struct tended *t = timer->data;
+
+    if (t->expires && clock_run() >= t->expires) {
+        t->expires = 0;
+        keep_delete(t);
+    }
+    tend_soon(t);
+}
+
+static ns_t earlier(ns_t a, ns_t b) /* 0: never */
+{
+    return a == 0 || (b && b < a) ? b : a;
 }
 
 static void wake_at(struct tended *t, ns_t at)
 {
     ns_t now = clock_run();
+
+    at = earlier(at, t->expires);
 
     if (at == 0)
         (void)uv_timer_stop(t->wake);
@@ -54,19 +70,22 @@ void tend_turn(struct tended *t)
 {
     ns_t wake;
 
-    if (!t->turn || t->gone)
+    if (!t->turn || t->gone || change_waits(t))
         return;
     place_report(t);
     wake = turn_run(t->turn, clock_run());
     place_report(t); /* of what was just asked for, and was there already */
+    if (tail_waits(t))
+        return;
     if (t->decided || t->keeping)
         keep_state(t);
     else
         carry_out(t);
     keep_status(t);
-    if (t->carry_at > clock_run() && (wake == 0 || t->carry_at < wake))
-        wake = t->carry_at;
-    wake_at(t, wake);
+    if (t->carry_at > clock_run())
+        wake = earlier(wake, t->carry_at);
+    wake = earlier(wake, change_files(t));
+    wake_at(t, earlier(wake, launcher_look(t)));
 }
 
 void tend_later(struct tended *t)
@@ -93,21 +112,23 @@ static bool condition_holds(const struct node *object, const char *type)
 
 static bool has_ended(const struct node *object)
 {
-    const char *phase = node_text(node_find(object, "status", "phase", NULL), "");
+    static const char *const keys[] = {"phase", "launcherStatus"}; /* T9k; MPIJob v1alpha1 */
 
-    return condition_holds(object, "Succeeded") || condition_holds(object, "Failed") ||
-           strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *word = node_text(node_find(object, "status", keys[i], NULL), "");
+
+        if (strcmp(word, "Succeeded") == 0 || strcmp(word, "Failed") == 0)
+            return true;
+    }
+    return condition_holds(object, "Succeeded") || condition_holds(object, "Failed");
 }
 
-static void begin_job(struct tended *t, const struct node *object)
+void tend_load(struct tended *t, const char *state, size_t len)
 {
     static const struct turn_host host = {0};
-    const char *state = annotation(object, KEEP_STATE);
-    ns_t made = kube_time(node_text(node_find(object, "metadata", "creationTimestamp", NULL), ""));
     struct err e;
 
-    place_begin(t);
-    if (state && job_load(t->served.plan, &rules, state, strlen(state), &t->job, &e) < 0) {
+    if (state && job_load(t->served.plan, &rules, state, len, &t->job, &e) < 0) {
         tell(t, "error", "%s: %s; it begins anew", KEEP_STATE, e.text);
         state = NULL;
     }
@@ -115,12 +136,16 @@ static void begin_job(struct tended *t, const struct node *object)
         t->job = job_new(t->served.plan, &rules);
     t->turn = turn_new(t->job, &journal_none, &t->engine, &host);
     if (state) {
-        t->suspend = t->suspended = t->job->pause_wanted;
+        place_resume(t);
         turn_catch_up(t->turn);
     } else {
-        turn_event(t->turn, &(struct event){.type = EVENT_CREATED,
-                                            .at = life_time(made, clock_run()),
-                                            .random = arc4random()});
+        const struct node *made =
+            node_find(t->served.object, "metadata", "creationTimestamp", NULL);
+
+        turn_event(t->turn,
+                   &(struct event){.type = EVENT_CREATED,
+                                   .at = life_time(kube_time(node_text(made, "")), clock_run()),
+                                   .random = arc4random()});
     }
 }
 
@@ -137,14 +162,41 @@ static const struct node *keep_object(struct arena *a, const struct node *object
     return json_node(a, text.buf, text.len);
 }
 
+/* What its pods know each other by. If the Secret is there already, it is not used. */
+static int make_keys(struct tended *t, struct err *e)
+{
+    struct controller *op = t->op;
+
+    if (t->kind->family != FAMILY_MPI)
+        return 0;
+    if (!platform_is_mpijob(t->served.plan->spec->platform.environment) ||
+        t->served.plan->spec->platform.environment == PLATFORM_MPIJOB_V2BETA1)
+        return ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
+    t->agent_key = agent_key(t->arena);
+    return op->agent ? 0 : agent_program(op->arena, &op->agent, e);
+}
+
+/* What has ended is only deleted some day. */
+static void name_it(struct tended *t, const struct node *object)
+{
+    const struct node *meta = node_get(object, "metadata");
+
+    t->served.namespace_ = arena_strdup(t->arena, node_text(node_get(meta, "namespace"), ""));
+    t->served.name = arena_strdup(t->arena, node_text(node_get(meta, "name"), ""));
+    t->served.uid = arena_strdup(t->arena, node_text(node_get(meta, "uid"), ""));
+    t->served.api_version = arena_strdup(t->arena, node_text(node_get(object, "apiVersion"), ""));
+}
+
 static void first_look(struct tended *t, const struct node *object)
 {
-    const char *version = annotation(object, KEEP_VERSION);
+    const char *version = annotation(object, KEEP_VERSION), *state;
     struct err e;
 
     t->arena = arena_new();
-    if (has_ended(object))
+    if (has_ended(object)) {
+        name_it(t, object);
         return;
+    }
     if (!version)
         version = written_in(t->arena, object);
     t->announced = announced_by(node_get(object, "status"));
@@ -159,49 +211,68 @@ static void first_look(struct tended *t, const struct node *object)
     }
     if (!t->served.plan)
         return;
-    if (t->kind->family == FAMILY_MPI &&
-        ssh_key_make(t->arena, &t->private_key, &t->public_key, &e) < 0) {
+    if (make_keys(t, &e) < 0) {
         tell(t, "error", "%s", e.text);
         return;
     }
-    begin_job(t, object);
+    state = annotation(object, KEEP_STATE);
+    place_begin(t);
+    tend_load(t, state, state ? strlen(state) : 0);
+    t->suspend = t->suspended = t->job->pause_wanted;
 }
 
-/* What may be changed of a job that runs: whether it is suspended. */
+/* What may be changed of a job that runs: whether it is suspended, how many replicas it has, and how
+ * they are scheduled. */
 static void look_again(struct tended *t, const struct node *object)
 {
-    auto_arena struct arena *a = arena_new();
+    struct arena *a = arena_new();
     struct served now;
     struct err e;
 
-    if (served_read(a, t->kind, &t->op->options, object, t->served.written_in, &now, &e) < 0 ||
-        !now.plan)
+    if (served_read(a, t->kind, &t->op->options, keep_object(a, object), t->served.written_in, &now,
+                    &e) < 0 ||
+        !now.plan || t->job->phase == JOB_ENDED) {
+        arena_free(a);
         return;
+    }
     if (now.plan->spec->pause != t->job->pause_wanted) {
         struct observation o = {.kind = now.plan->spec->pause ? OBS_PAUSE : OBS_RESUME,
                                 .at = clock_run()};
 
         turn_observe(t->turn, &o);
     }
+    /* a queue may change templates while a job is suspended */
+    if (t->next_arena || t->group.want || t->scaler.want || t->job->phase == JOB_PAUSED ||
+        !resize_is_same(now.plan, t->served.plan))
+        change_take(t, a, &now);
+    else
+        arena_free(a);
 }
 
 void tend_object(struct tended *t, const struct node *object)
 {
     const struct node *meta = node_get(object, "metadata"), *number = node_get(meta, "generation");
     int64_t generation = number && number->type == NODE_INT ? number->i : 0;
+    const char *note = annotation(object, SERVED_SUSPEND);
+    bool noted = note && strcmp(note, "true") == 0;
 
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
     if (!node_absent(meta, "deletionTimestamp"))
         return; /* all that it owns goes with it */
     if (t->turn) {
-        look_again(t, object);
+        if (generation != t->generation || noted != t->noted)
+            look_again(t, object);
     } else if (generation != t->generation || !t->arena) {
         arena_free(t->arena);
         t->served = (struct served){0};
         first_look(t, object);
     }
     t->generation = generation;
+    t->noted = noted;
+    t->expires = has_ended(object) ? expire_at(object) : 0;
+    if (t->expires && !t->turn)
+        wake_at(t, 0);
     tend_soon(t);
 }
 
@@ -258,5 +329,7 @@ void tend_free(struct tended *t)
     free(t->told);
     free(t->refusal);
     arena_free(t->arena);
+    arena_free(t->next_arena);
+    free(t->tail);
     free(t);
 }

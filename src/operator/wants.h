@@ -6,14 +6,31 @@
  *
  *     MPI       Service NAME, ConfigMap NAME-config, Secret NAME-ssh, pods NAME-worker-I, and a
  *               batch Job NAME-launcher whose pods the Job controller makes; T9k: a pod
+ *     MPI v1    and before: the same without keys for ssh; ConfigMap and Secret NAME-agent, and
+ *               ServiceAccount, Role and RoleBinding NAME-launcher; v1: the launcher is a pod
  *     training  a pod and a headless Service NAME-ROLE-I for every replica
+ *               an elastic PyTorchJob with metrics: a HorizontalPodAutoscaler NAME
+ *     all       with a gang scheduler, a PodGroup NAME; not T9k
  */
 #ifndef OPERATOR_WANTS_H
 #define OPERATOR_WANTS_H
 
 #include "operator/served.h"
 
-enum want_kind { WANT_SERVICE, WANT_CONFIG_MAP, WANT_SECRET, WANT_POD, WANT_JOB, WANT_KINDS };
+enum want_kind {
+    WANT_SERVICE,
+    WANT_CONFIG_MAP,
+    WANT_SECRET,
+    WANT_SERVICE_ACCOUNT,
+    WANT_ROLE,
+    WANT_ROLE_BINDING,
+    WANT_VOLCANO_GROUP, /* scheduling.volcano.sh */
+    WANT_PLUGINS_GROUP, /* scheduling.x-k8s.io */
+    WANT_SCALER,        /* HorizontalPodAutoscaler */
+    WANT_POD,
+    WANT_JOB,
+    WANT_KINDS
+};
 
 struct want {
     enum want_kind kind;
@@ -27,6 +44,7 @@ struct want_state {
     const bool *running; /* by replica: its pod runs; for discover_hosts.sh. NULL: none does */
     bool suspended;      /* of a launcher's Job */
     const char *private_key, *public_key; /* of the Secret (ssh_key.h) */
+    const char *agent, *agent_key;        /* of MPI v1 and before (agent.h) */
 };
 
 /* "/api/v1/namespaces/NS/pods", "/apis/batch/v1/namespaces/NS/jobs" */

@@ -44,8 +44,7 @@ static size_t list(struct arena *a, const struct served *s, const struct want **
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Objects of the job as a whole have the label that the operator's first version gave them. */
-static void put_app(struct arena *a, const struct served *s, struct node *root)
+void mpi_put_app(struct arena *a, const struct served *s, struct node *root)
 {
     want_put(a, make_below(a, make_below(a, root, "metadata"), "labels"), "app", s->name);
 }
@@ -54,7 +53,7 @@ struct node *mpi_config_map(struct arena *a, const struct served *s, const char 
 {
     struct node *root = want_root(a, s, "v1", "ConfigMap", arena_printf(a, "%s-config", s->name));
 
-    put_app(a, s, root);
+    mpi_put_app(a, s, root);
     want_put(a, make_below(a, root, "data"), PLAN_HOSTFILE, hostfile);
     return root;
 }
@@ -64,11 +63,12 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* discover_hosts.sh: a launcher with ranks, then workers that run, by their names as text. */
-static const char *discover_text(struct arena *a, const struct plan *plan, const bool *running)
+/* In v1 with their slots, and as that operator writes it: no line ends the file. */
+const char *mpi_discover_text(struct arena *a, const struct plan *plan, const bool *running)
 {
     const char **hosts = ARENA_ARRAY(a, const char *, plan->n_replicas + 1);
     auto_strbuf struct strbuf sb = STRBUF_INIT;
+    bool v1 = plan->spec->platform.environment == PLATFORM_MPIJOB_V1;
     size_t n = 0, first = 0;
 
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
@@ -78,13 +78,17 @@ static const char *discover_text(struct arena *a, const struct plan *plan, const
         if (launcher ? !rp->role->hosts_ranks : !running || !running[i])
             continue;
         first += launcher;
-        hosts[n++] = plan_service(a, plan, rp);
+        hosts[n++] =
+            v1 ? arena_printf(a, "%s:%d", rp->host, rp->role->slots) : plan_service(a, plan, rp);
     }
     if (n > first)
         qsort(hosts + first, n - first, sizeof(*hosts), by_name);
-    strbuf_addstr(&sb, "#!/bin/sh\n");
-    for (size_t i = 0; i < n; i++)
-        strbuf_addf(&sb, "echo %s\n", hosts[i]);
+    strbuf_addstr(&sb, v1 ? "#!/bin/sh" : "#!/bin/sh\n");
+    for (size_t i = 0; i < n; i++) {
+        strbuf_addf(&sb, v1 ? "\necho %s" : "echo %s\n", hosts[i]);
+        if (v1 && i < first)
+            strbuf_addch(&sb, '\n');
+    }
     return arena_strndup(a, sb.buf, sb.len);
 }
 
@@ -102,7 +106,7 @@ const struct node *mpi_secret(struct arena *a, const struct served *s, const str
     struct node *root = want_root(a, s, "v1", "Secret", arena_printf(a, "%s-ssh", s->name));
     struct node *data;
 
-    put_app(a, s, root);
+    mpi_put_app(a, s, root);
     want_put(a, root, "type", "kubernetes.io/ssh-auth");
     data = make_below(a, root, "data");
     put_encoded(a, data, PRIVATE_KEY, st->private_key);
@@ -112,8 +116,7 @@ const struct node *mpi_secret(struct arena *a, const struct served *s, const str
 
 /* --- volumes ---------------------------------------------------------------------------------- */
 
-static void add_item(struct arena *a, struct node *items, const char *key, const char *path,
-                     int mode)
+void mpi_add_item(struct arena *a, struct node *items, const char *key, const char *path, int mode)
 {
     struct node *item = make_map(a);
 
@@ -124,8 +127,8 @@ static void add_item(struct arena *a, struct node *items, const char *key, const
     make_add(a, items, item);
 }
 
-static void add_volume(struct arena *a, const char *name, const char *path, struct node *volume,
-                       struct node *template, struct node *container)
+void mpi_add_volume(struct arena *a, const char *name, const char *path, struct node *volume,
+                    struct node *template, struct node *container)
 {
     struct node *pod = make_below(a, template, "spec"), *mount = make_map(a);
 
@@ -147,14 +150,14 @@ void mpi_add_keys(struct arena *a, const struct served *s, const char *path, str
     if (strcmp(path, ROOT_KEYS) == 0)
         make_put(a, source, "defaultMode", make_int(a, 0600));
     items = make_list_below(a, source, "items");
-    add_item(a, items, PRIVATE_KEY, "id_rsa", 0);
-    add_item(a, items, PUBLIC_KEY, "id_rsa.pub", 0);
-    add_item(a, items, PUBLIC_KEY, "authorized_keys", 0);
-    add_volume(a, KEYS_VOLUME, path, volume, template, container);
+    mpi_add_item(a, items, PRIVATE_KEY, "id_rsa", 0);
+    mpi_add_item(a, items, PUBLIC_KEY, "id_rsa.pub", 0);
+    mpi_add_item(a, items, PUBLIC_KEY, "authorized_keys", 0);
+    mpi_add_volume(a, KEYS_VOLUME, path, volume, template, container);
 }
 
-void mpi_add_config(struct arena *a, const struct served *s, bool script, struct node *template,
-                    struct node *container)
+void mpi_add_config(struct arena *a, const struct served *s, struct mpi_files files,
+                    struct node *template, struct node *container)
 {
     struct node *volume = make_map(a), *source, *items;
 
@@ -162,10 +165,13 @@ void mpi_add_config(struct arena *a, const struct served *s, bool script, struct
     source = make_below(a, volume, "configMap");
     want_put(a, source, "name", arena_printf(a, "%s-config", s->name));
     items = make_list_below(a, source, "items");
-    add_item(a, items, PLAN_HOSTFILE, PLAN_HOSTFILE, 0444);
-    if (script)
-        add_item(a, items, PLAN_DISCOVER_HOSTS, PLAN_DISCOVER_HOSTS, 0555);
-    add_volume(a, CONFIG_VOLUME, CONFIG_PATH, volume, template, container);
+    if (files.kubexec)
+        mpi_add_item(a, items, MPI_KUBEXEC, MPI_KUBEXEC, 0555);
+    if (files.hostfile)
+        mpi_add_item(a, items, PLAN_HOSTFILE, PLAN_HOSTFILE, 0444);
+    if (files.discover_hosts)
+        mpi_add_item(a, items, PLAN_DISCOVER_HOSTS, PLAN_DISCOVER_HOSTS, 0555);
+    mpi_add_volume(a, CONFIG_VOLUME, CONFIG_PATH, volume, template, container);
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -266,14 +272,23 @@ static void put_template(struct arena *a, const struct served *s, const struct r
                          struct node *spec)
 {
     struct node *template = template_of(a, s, rp, "OnFailure");
-    struct node *container = want_container(a, template, NULL), *meta = make_map(a), *made;
-    const struct node *old = node_get(template, "metadata");
+    struct node *container = want_container(a, template, NULL);
 
     /* The operator does not know Open MPI 5 yet; the rest of its variables are the plan's. */
     if (strcmp(s->plan->spec->implementation, "OpenMPI") == 0)
         want_add_env(a, container, "PRTE_MCA_plm_ssh_args", "-o ConnectionAttempts=10");
     mpi_add_keys(a, s, keys_path(s), template, container);
-    mpi_add_config(a, s, true, template, container);
+    mpi_add_config(a, s, (struct mpi_files){.hostfile = true, .discover_hosts = true}, template,
+                   container);
+    mpi_put_job_template(a, s, template, spec);
+}
+
+void mpi_put_job_template(struct arena *a, const struct served *s, struct node *template,
+                          struct node *spec)
+{
+    struct node *meta = make_map(a), *made;
+    const struct node *old = node_get(template, "metadata");
+
     make_put(a, meta, "labels", node_get(old, "labels"));
     make_put(a, meta, "annotations", node_get(old, "annotations"));
     make_put(a, meta, "ownerReferences", want_owner(a, s));
@@ -291,7 +306,7 @@ static const struct node *launcher_job(struct arena *a, const struct served *s,
     struct node *root = want_root(a, s, "batch/v1", "Job", rp->host);
     struct node *spec = make_below(a, root, "spec");
 
-    put_app(a, s, root);
+    mpi_put_app(a, s, root);
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
         if (!node_absent(policy, limits[i]))
             make_put(a, spec, limits[i], node_get(policy, limits[i]));
@@ -308,7 +323,7 @@ static const struct node *service(struct arena *a, const struct served *s)
 {
     struct node *root = want_service(a, s, s->name, labels_of_job(a, s, make_map(a)));
 
-    put_app(a, s, root);
+    mpi_put_app(a, s, root);
     /* The launcher waits for itself otherwise. */
     if (launcher_is_worker(s->plan))
         make_put(a, make_below(a, root, "spec"), "publishNotReadyAddresses", make_bool(a, true));
@@ -321,7 +336,7 @@ static const struct node *config_map(struct arena *a, const struct served *s,
     struct node *root = mpi_config_map(a, s, s->plan->operator_hostfile);
 
     want_put(a, make_below(a, root, "data"), PLAN_DISCOVER_HOSTS,
-             discover_text(a, s->plan, st->running));
+             mpi_discover_text(a, s->plan, st->running));
     return root;
 }
 

@@ -18,7 +18,7 @@ struct wants_way {
                                  const struct want_state *st);
     const char *(*selector)(struct arena *a, const struct served *s);
 };
-extern const struct wants_way wants_mpi, wants_t9k, wants_training;
+extern const struct wants_way wants_mpi, wants_mpi_old, wants_t9k, wants_training;
 
 void want_put(struct arena *a, struct node *map, const char *key, const char *text);
 
@@ -55,6 +55,17 @@ void want_put_restart(struct arena *a, const struct role *role, const char *othe
 void want_put_gang(struct arena *a, const struct served *s, bool override, const char *task,
                    struct node *template);
 
+/* --- all at once (wants_group.c) -------------------------------------------------------------- */
+
+bool want_has_group(const struct served *s);
+enum want_kind want_group_kind(const struct served *s);
+const struct node *want_group(struct arena *a, const struct served *s, const struct want *w);
+
+/* --- elastic (wants_scaler.c) ----------------------------------------------------------------- */
+
+bool want_has_scaler(const struct served *s);
+const struct node *want_scaler(struct arena *a, const struct served *s, const struct want *w);
+
 /* --- MPI (wants_mpi.c) ------------------------------------------------------------------------ */
 
 /* Service, ConfigMap, Secret, a pod for each worker, and the launcher as that kind. */
@@ -70,8 +81,23 @@ void mpi_put_host(struct arena *a, const struct served *s, const struct replica 
 void mpi_put_search(struct arena *a, const struct served *s, struct node *template);
 void mpi_add_keys(struct arena *a, const struct served *s, const char *path, struct node *template,
                   struct node *container);
-/* The ConfigMap at /etc/mpi. script: with discover_hosts.sh. */
-void mpi_add_config(struct arena *a, const struct served *s, bool script, struct node *template,
-                    struct node *container);
+/* Objects of the job as a whole have the label that the operator's first version gave them. */
+void mpi_put_app(struct arena *a, const struct served *s, struct node *root);
+#define MPI_KUBEXEC "kubexec.sh"
+/* The ConfigMap at /etc/mpi. */
+struct mpi_files {
+    bool hostfile, discover_hosts, kubexec;
+};
+void mpi_add_config(struct arena *a, const struct served *s, struct mpi_files files,
+                    struct node *template, struct node *container);
+/* A file of a ConfigMap or a Secret; mode 0: that of the volume. */
+void mpi_add_item(struct arena *a, struct node *items, const char *key, const char *path, int mode);
+void mpi_add_volume(struct arena *a, const char *name, const char *path, struct node *volume,
+                    struct node *template, struct node *container);
+/* discover_hosts.sh: a launcher with ranks, then workers that run, by their names as text. */
+const char *mpi_discover_text(struct arena *a, const struct plan *plan, const bool *running);
+/* The launcher's batch Job around a template that is complete. */
+void mpi_put_job_template(struct arena *a, const struct served *s, struct node *template,
+                          struct node *spec);
 
 #endif

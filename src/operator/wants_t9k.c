@@ -154,7 +154,7 @@ static const struct node *pod(struct arena *a, const struct served *s, const str
     if (rp->role->kind == ROLE_LAUNCHER) {
         want_add_env(a, container, "OMPI_MCA_plm_rsh_args", SSH_ARGS);
         want_add_env(a, container, "PRTE_MCA_plm_ssh_args", SSH_ARGS);
-        mpi_add_config(a, s, false, template, container);
+        mpi_add_config(a, s, (struct mpi_files){.hostfile = true}, template, container);
     }
     return want_pod(a, s, rp->host, template, st);
 }

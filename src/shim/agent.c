@@ -7,12 +7,17 @@
  *
  * Not here: terminals, forwarded ports (replicas reach each other without), other users.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -20,6 +25,7 @@
 #include "shim/stand_in.h"
 #include "shim/daemon.h"
 #include "shim/forward.h"
+#include "shim/host.h"
 #include "shim/packet.h"
 #include "shim/peer.h"
 #include "shim/roles.h"
@@ -27,7 +33,7 @@
 #define SSH_FLAGS "46AaCfGgKkMNnqsTtVvXxYy"
 #define SSH_WITH_ARGUMENT "BbcDEeFIiJLlmOopQRSWw"
 
-enum { SSH_FAILED = 255 };
+enum { SSH_FAILED = 255, RESOLVE_S = 60 };
 
 struct call {
     char *host; /* without the user; NULL if there is none */
@@ -220,7 +226,11 @@ int agent_main(int argc, char **argv)
         r = run(sock, &call);
     if (r == -ENOENT && call.host) {
         bool forward = sock >= 0 && wants_forward(sock);
-        r = peer_run(call.host, call.command.buf, forward, find_origin(), call.no_stdin);
+        r = peer_run(&(struct peer_call){.host = call.host,
+                                         .command = call.command.buf,
+                                         .origin = find_origin(),
+                                         .forward = forward,
+                                         .no_stdin = call.no_stdin});
         if (r < 0 && r != -ENOENT)
             r = SSH_FAILED;
     }
@@ -229,4 +239,69 @@ int agent_main(int argc, char **argv)
     strbuf_release(&call.command);
     free(call.host);
     return r;
+}
+
+/* --- in a pod of the operator ----------------------------------------------------------------- */
+
+/* A name that was just made may not be known to the cluster's resolver yet. */
+static int resolve(const char *name, char address[INET6_ADDRSTRLEN])
+{
+#ifdef __GLIBC__
+    /* its resolver loads libraries, which an image has or has not: see doc/design/musl.md */
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    if (inet_pton(AF_INET, name, bytes) != 1 && inet_pton(AF_INET6, name, bytes) != 1)
+        return -EOPNOTSUPP;
+    (void)snprintf(address, INET6_ADDRSTRLEN, "%s", name);
+    return 0;
+#else
+    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    static const struct timespec moment = {.tv_sec = 1};
+    struct addrinfo *found = NULL;
+    int r = EAI_NONAME;
+
+    for (int i = 0; i < RESOLVE_S && (r = getaddrinfo(name, NULL, &hints, &found)) != 0; i++)
+        (void)nanosleep(&moment, NULL);
+    if (r != 0)
+        return -ENOENT;
+    r = getnameinfo(found->ai_addr, found->ai_addrlen, address, INET6_ADDRSTRLEN, NULL, 0,
+                    NI_NUMERICHOST);
+    freeaddrinfo(found);
+    return r == 0 ? 0 : -ENOENT;
+#endif
+}
+
+/* `muster-shim kubexec KEY_FILE DOMAIN [OPTIONS] POD COMMAND…`: as `kubectl exec POD` would run it.
+ * A bare name is below DOMAIN; one with a dot, or a colon, is complete. */
+int kubexec_main(int argc, char **argv)
+{
+    struct call call = {.command = STRBUF_INIT};
+    unsigned char key[PEER_KEY_BYTES];
+    char address[INET6_ADDRSTRLEN];
+    auto_free char *name = NULL;
+    int r;
+
+    if (argc < 4) {
+        fprintf(stderr, "usage: muster-shim kubexec KEY_FILE DOMAIN [OPTIONS] POD COMMAND...\n");
+        return SSH_FAILED;
+    }
+    parse(argv + 2, &call);
+    if (!call.host || !host_key(argv[1], key)) {
+        fprintf(stderr, "muster-shim: %s\n",
+                call.host ? "this job's key cannot be read" : "no pod is named");
+        return SSH_FAILED;
+    }
+    name = strpbrk(call.host, ".:") ? xstrdup(call.host) : xasprintf("%s.%s", call.host, argv[2]);
+    r = resolve(name, address);
+    if (r < 0)
+        fprintf(stderr, "muster-shim: cannot resolve %s: %s\n", name,
+                r == -ENOENT ? "not found" : strerror(-r));
+    else /* kubectl exec gives no stdin, either */
+        r = peer_ask(
+            address, key,
+            &(struct peer_call){
+                .host = call.host, .command = call.command.buf, .origin = "", .no_stdin = true});
+    strbuf_release(&call.command);
+    free(call.host);
+    return r < 0 ? SSH_FAILED : r;
 }

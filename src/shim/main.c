@@ -9,6 +9,8 @@
  *     muster-shim connect        the way from outside to the one above, by its own streams
  *     muster-shim peer           the way from another pod of the run, by a connection
  *     muster-shim exec           a command in this pod for somebody outside, by its own streams
+ *     muster-shim host           around a worker of the operator: commands of its launcher run there
+ *     muster-shim kubexec        the rsh agent of such a launcher
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +38,8 @@ static const struct role {
     {"peer", peer_main},
     {"exec", exec_main},
     {"try", try_main},
+    {"host", host_main},
+    {"kubexec", kubexec_main},
 };
 
 static const struct role *find_role(const char *name)

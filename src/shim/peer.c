@@ -27,7 +27,7 @@
 #include "shim/roles.h"
 
 enum {
-    KEY_BYTES = 32,
+    KEY_BYTES = PEER_KEY_BYTES,
     PATIENCE_S = 10,      /* for the other end to prove itself */
     CONNECT_S = 60,       /* a pod that is just starting does not listen yet */
     PIECE = 16 * 1024,    /* of a stream */
@@ -279,16 +279,12 @@ static int talk(struct peer *p, bool no_stdin)
     return r;
 }
 
-int peer_run(const char *host, const char *command, bool forward, const char *origin, bool no_stdin)
+int peer_ask(const char *address, const unsigned char key[PEER_KEY_BYTES],
+             const struct peer_call *call)
 {
-    const char *run_dir = getenv("MUSTER_RUN_DIR");
     struct peer p = {.in = STRBUF_INIT, .out = STRBUF_INIT};
-    unsigned char key[KEY_BYTES];
-    char address[64];
     int r;
 
-    if (!run_dir || find_host(run_dir, host, address) < 0 || !read_key(run_dir, key))
-        return -ENOENT;
     p.sock = connect_to(address);
     r = p.sock < 0 ? p.sock : 0;
     if (r == 0) {
@@ -297,21 +293,32 @@ int peer_run(const char *host, const char *command, bool forward, const char *or
     }
     if (r == 0) {
         size_t frame = wire_frame_begin(&p.out, WIRE_AGENT_RUN);
-        wire_put_str(&p.out, host);
-        wire_put_str(&p.out, command);
-        wire_put_u32(&p.out, forward);
-        wire_put_str(&p.out, origin);
+        wire_put_str(&p.out, call->host);
+        wire_put_str(&p.out, call->command);
+        wire_put_u32(&p.out, call->forward);
+        wire_put_str(&p.out, call->origin);
         wire_frame_end(&p.out, frame);
-        r = talk(&p, no_stdin);
+        r = talk(&p, call->no_stdin);
     }
     if (r < 0)
-        fprintf(stderr, "muster-shim: cannot run a command on %s (%s): %s\n", host, address,
+        fprintf(stderr, "muster-shim: cannot run a command on %s (%s): %s\n", call->host, address,
                 r == -EACCES ? "it does not know this run's key" : strerror(-r));
     if (p.sock >= 0)
         close(p.sock);
     strbuf_release(&p.in);
     strbuf_release(&p.out);
     return r == -ENOENT ? -EIO : r;
+}
+
+int peer_run(const struct peer_call *call)
+{
+    const char *run_dir = getenv("MUSTER_RUN_DIR");
+    unsigned char key[KEY_BYTES];
+    char address[64];
+
+    if (!run_dir || find_host(run_dir, call->host, address) < 0 || !read_key(run_dir, key))
+        return -ENOENT;
+    return peer_ask(address, key, call);
 }
 
 /* --- the end that is asked -------------------------------------------------------------------- */
@@ -461,27 +468,41 @@ static void serving_release(struct serving *s)
     strbuf_release(&s->input);
 }
 
-/* `muster-shim peer RUN_DIR`, with the connection as its stdin. */
-int peer_main(int argc, char **argv)
+bool peer_greet(int sock, const unsigned char key[PEER_KEY_BYTES])
 {
-    struct serving s = {.peer = {.sock = STDIN_FILENO, .in = STRBUF_INIT, .out = STRBUF_INIT},
-                        .in = -1,
-                        .out = {-1, -1},
-                        .input = STRBUF_INIT};
-    unsigned char key[KEY_BYTES];
     int one = 1;
 
     (void)signal(SIGPIPE, SIG_IGN);
-    set_patience(STDIN_FILENO, PATIENCE_S);
-    (void)setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(STDIN_FILENO, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    if (argc != 2 || setenv("MUSTER_RUN_DIR", argv[1], 1) < 0 || !read_key(argv[1], key) ||
-        !greet_client(STDIN_FILENO, key))
-        return 1;
-    s.agent = packet_connect_run();
-    int r = s.agent < 0 ? -1 : serve(&s);
+    set_patience(sock, PATIENCE_S);
+    (void)setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    (void)setsockopt(sock, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    return greet_client(sock, key);
+}
+
+int peer_serve(int sock, int agent)
+{
+    struct serving s = {.peer = {.sock = sock, .in = STRBUF_INIT, .out = STRBUF_INIT},
+                        .agent = agent,
+                        .in = -1,
+                        .out = {-1, -1},
+                        .input = STRBUF_INIT};
+    int r = serve(&s);
+
     serving_release(&s);
-    return r < 0;
+    return r;
+}
+
+/* `muster-shim peer RUN_DIR`, with the connection as its stdin. */
+int peer_main(int argc, char **argv)
+{
+    unsigned char key[KEY_BYTES];
+    int agent;
+
+    if (argc != 2 || setenv("MUSTER_RUN_DIR", argv[1], 1) < 0 || !read_key(argv[1], key) ||
+        !peer_greet(STDIN_FILENO, key))
+        return 1;
+    agent = packet_connect_run();
+    return agent < 0 || peer_serve(STDIN_FILENO, agent) < 0;
 }
 
 /* --- for somebody outside the job ------------------------------------------------------------- */
@@ -573,15 +594,11 @@ static void peer_comes(struct shim *s, struct watch *w)
         (void)clone(peer_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &args);
 }
 
-void peer_listen(struct shim *s)
+int peer_socket(void)
 {
-    static struct watch watch = {.ready = peer_comes};
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PEER_PORT)};
     struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = htons(PEER_PORT)};
     int one = 1, off = 0;
-
-    if (s->pod->peers_fd > 0)
-        return;
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool v6 = fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0 &&
               setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
@@ -592,10 +609,30 @@ void peer_listen(struct shim *s)
         fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     }
-    if (fd < 0 || (!v6 && bind(fd, (struct sockaddr *)&any4, sizeof(any4)) < 0) ||
-        listen(fd, SOMAXCONN) < 0 || shim_watch(s, fd, &watch) < 0) {
+    if (fd < 0)
+        return -errno;
+    if ((!v6 && bind(fd, (struct sockaddr *)&any4, sizeof(any4)) < 0) ||
+        listen(fd, SOMAXCONN) < 0) {
+        int r = -errno;
+
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+void peer_listen(struct shim *s)
+{
+    static struct watch watch = {.ready = peer_comes};
+    int fd, r;
+
+    if (s->pod->peers_fd > 0)
+        return;
+    fd = peer_socket();
+    r = fd < 0 ? fd : shim_watch(s, fd, &watch);
+    if (r < 0) {
         shim_note(s, "cannot listen on port %d for the other replicas: %s", PEER_PORT,
-                  strerror(errno));
+                  strerror(-r));
         if (fd >= 0)
             close(fd);
         return;

@@ -11,6 +11,8 @@ int pod_main(int argc, char **argv);
 int peer_main(int argc, char **argv);
 int connect_main(int argc, char **argv);
 int exec_main(int argc, char **argv);
+int host_main(int argc, char **argv);
+int kubexec_main(int argc, char **argv);
 int try_main(int argc, char **argv);
 
 #endif

@@ -92,7 +92,57 @@ ok "the launcher is kept" kube get job pi-launcher
 mpijob bad '[mpirun, -np, "4", sh, -c, "exit $((OMPI_COMM_WORLD_RANK * 3))"]' | kube apply -f - >/dev/null
 ok "one that fails is failed" wait_until 120 is_in $MPI bad Failed
 like "$(message $MPI bad Failed)" 'First failure: launcher-0 exited with' "who failed first is in its status"
+like "$(message $MPI bad Failed)" 'Last lines of bad-launcher-' "with the last lines that it wrote"
 ok "and in an event" wait_until 10 sh -c "kubectl -n $NS get events | grep -q 'Warning.*mpijob/bad.*First failure'"
+
+# --- MPIJob v1, v1alpha2 and v1alpha1, all at once: workers sleep, and mpirun reaches them by the shim ---
+RANKS='[mpirun, -np, "4", sh, -c, "echo rank $OMPI_COMM_WORLD_RANK on $(hostname)"]'
+container() # NAME [MORE]
+{
+    echo "{name: $1, image: 'local.test/sshd:1', securityContext: {runAsUser: 1000}${2:+, $2}}"
+}
+
+old() # NAME VERSION
+{
+    cat <<EOF
+apiVersion: kubeflow.org/$2
+kind: MPIJob
+metadata: {name: $1}
+spec:
+  slotsPerWorker: 2
+  cleanPodPolicy: Running
+  mpiReplicaSpecs:
+    Launcher: {replicas: 1, template: {spec: {containers: [$(container l "command: $RANKS")]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [$(container w)]}}}
+EOF
+}
+
+oldest() # NAME
+{
+    cat <<EOF
+apiVersion: kubeflow.org/v1alpha1
+kind: MPIJob
+metadata: {name: $1}
+spec:
+  replicas: 2
+  slotsPerWorker: 2
+  template: {spec: {containers: [$(container l "command: $RANKS")]}}
+EOF
+}
+{
+    old old-v1 v1
+    echo ---
+    old old-v1alpha2 v1alpha2
+    echo ---
+    oldest old-v1alpha1
+} | kube apply -f - >/dev/null
+ok "an MPIJob v1 runs to its end" wait_until 180 is_in $MPI old-v1 Succeeded
+ok "its ranks ran on its workers" wait_until 10 says old-v1-launcher 'rank 3 on old-v1-worker-1'
+ok "an MPIJob v1alpha2 runs to its end" wait_until 180 is_in $MPI old-v1alpha2 Succeeded
+ok "its ranks ran on its workers" wait_until 10 says job/old-v1alpha2-launcher 'rank 3 on old-v1alpha2-worker-1'
+launcher_status() { [ "$(kube get $MPI "$1" -o 'jsonpath={.status.launcherStatus}')" = "$2" ]; }
+ok "an MPIJob v1alpha1 runs to its end" wait_until 180 launcher_status old-v1alpha1 Succeeded
+ok "its ranks ran on its workers" wait_until 10 says job/old-v1alpha1-launcher 'rank 3 on old-v1alpha1-worker-1'
 
 # --- PyTorchJob and TFJob: a pod and a service for every replica ---
 cat <<'EOF' | kube apply -f - >/dev/null
@@ -158,6 +208,40 @@ no_pods() { [ -z "$(kube get pods -l training.kubeflow.org/job-name=rest -o name
 ok "then it has no pods" wait_until 90 no_pods
 kube patch $MPI rest --type=merge -p '{"spec":{"runPolicy":{"suspend":false}}}' >/dev/null
 ok "and goes on" wait_until 120 is_in $MPI rest Succeeded
+
+# --- suspended from the beginning ---
+mpijob later '["true"]' | sed 's/runPolicy: {/runPolicy: {suspend: true, /' | kube apply -f - >/dev/null
+ok "a job can be suspended from the beginning" wait_until 60 is_in $MPI later Suspended
+suspended() { [ "$(kube get job later-launcher -o 'jsonpath={.spec.suspend}')" = true ]; }
+ok "then the Job of its launcher is there, suspended" wait_until 30 suspended
+kube patch $MPI later --type=merge -p '{"spec":{"runPolicy":{"suspend":false},"mpiReplicaSpecs":{"Launcher":{"template":{"metadata":{"labels":{"queue":"a"}}}}}}}' >/dev/null
+ok "and it runs" wait_until 120 is_in $MPI later Succeeded
+is "$(kube get job later-launcher -o 'jsonpath={.spec.template.metadata.labels.queue}')" a "as it was changed meanwhile"
+
+# --- the number of workers ---
+hosts() { [ "$(kube get configmap grow-config -o 'jsonpath={.data.discover_hosts\.sh}' | grep -c echo)" -eq "$1" ]; }
+mpijob grow '[sleep, "300"]' | kube apply -f - >/dev/null
+ok "a job with two workers runs" wait_until 120 is_in $MPI grow Running
+ok "discover_hosts.sh has them" wait_until 30 hosts 2
+kube patch $MPI grow --type=merge -p '{"spec":{"mpiReplicaSpecs":{"Worker":{"replicas":3}}}}' >/dev/null
+ok "a third worker comes" wait_until 60 hosts 3
+kube scale $MPI grow --replicas=1 >/dev/null
+ok "by its scale it has one" wait_until 60 hosts 1
+ok "the others are removed" wait_until 60 sh -c "! kubectl -n $NS get pod grow-worker-1 && ! kubectl -n $NS get pod grow-worker-2"
+ok "it still runs" is_in $MPI grow Running
+kube delete $MPI grow >/dev/null
+
+# --- time to live ---
+mpijob brief '["true"]' | sed 's/runPolicy: {/runPolicy: {ttlSecondsAfterFinished: 3, /' | kube apply -f - >/dev/null
+ok "with its time to live an object is deleted" wait_until 120 sh -c "! kubectl -n $NS get $MPI brief"
+
+# --- objects of others ---
+kube create configmap taken-config --from-literal=a=b >/dev/null
+mpijob taken '["true"]' | kube apply -f - >/dev/null
+ok "a name that is taken is told" wait_until 30 sh -c "kubectl -n $NS get events | grep -q 'ErrResourceExists.*mpijob/taken'"
+is "$(kube get configmap taken-config -o 'jsonpath={.data.a}')" b "the object is not touched"
+kube delete configmap taken-config >/dev/null
+ok "without it the job runs" wait_until 180 is_in $MPI taken Succeeded
 
 # --- what is not a job ---
 mpijob wrong '[true]' | sed 's/slotsPerWorker: 2/slotsPerWorker: 2\n  noSuchField: 1/; s/replicas: 2/replicas: 0/' | kube apply -f - >/dev/null 2>&1

@@ -182,7 +182,7 @@ static void wait_for_all(struct applying *p)
 {
     for (size_t i = 0; i < p->how->n; i++) {
         struct applied *o = &p->v[i];
-        const struct watch_client client = {changed, ignore, ignore, trouble, o};
+        const struct watch_client client = {changed, ignore, ignore, trouble, o, NULL};
 
         if (!o->is_job)
             continue;

@@ -90,10 +90,88 @@ static void test_recorded(struct arena *a)
     is_int(served_read(a, kind_of(object), &options, object, "v1", &s, &e), 0, "as recorded");
     is_str(s.written_in, "v1", "the version that was recorded counts");
     is_str(s.api_version, "kubeflow.org/v2beta1", "owner references name what is read");
-    is_str(s.invalid, "kubeflow.org/v1 MPIJob is not served yet", "it says what is not served");
-    ok(!s.plan, "and there is no plan");
+    is_str(s.plan ? s.plan->operator_hostfile : s.invalid,
+           "pi-worker-0 slots=2\npi-worker-1 slots=2\npi-worker-2 slots=2\n", "and is served");
     is_int(served_read(a, kind_of(object), &options, object, "v7", &s, &e), 0, "of nobody's");
     ok(!s.plan && s.invalid && *s.invalid, "a version that nobody knows is not served");
+}
+
+/* Who restarts the launcher, and how often. */
+static void test_restarts(struct arena *a)
+{
+#define OLD "kind: MPIJob\nmetadata: {name: pi, namespace: n, uid: u}\nspec:\n"
+#define ROLES                                                                                      \
+    "  mpiReplicaSpecs:\n    Launcher: {" TEMPLATE("l") "}\n    Worker: {replicas: 1, " TEMPLATE(  \
+        "w") "}\n"
+    static const struct {
+        const char *text;
+        int launcher, worker;
+        enum restart_policy worker_restart;
+    } rows[] = {
+        {"apiVersion: kubeflow.org/v2beta1\n" OLD ROLES, 6, -1, RESTART_EXIT_CODE},
+        {"apiVersion: kubeflow.org/v2beta1\n" OLD "  runPolicy: {backoffLimit: 0}\n" ROLES, 0, -1,
+         RESTART_EXIT_CODE},
+        {"apiVersion: kubeflow.org/v1alpha2\n" OLD "  backoffLimit: 2\n" ROLES, 2, -1,
+         RESTART_ALWAYS},
+        {"apiVersion: kubeflow.org/v1alpha1\n" OLD "  replicas: 1\n  " TEMPLATE("l") "\n", 6, -1,
+         RESTART_ALWAYS},
+        {"apiVersion: kubeflow.org/v1alpha1\n" OLD
+         "  replicas: 1\n  backoffLimit: 0\n  " TEMPLATE("l") "\n",
+         0, -1, RESTART_ALWAYS},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct served s;
+
+        serve(a, &options, object_of(a, rows[i].text), &s);
+        if (!ok(s.plan != NULL, "it has a plan"))
+            continue;
+        is_int(spec_role(s.plan->spec, "launcher")->restart_limit, rows[i].launcher,
+               "its launcher's restarts");
+        is_int(spec_role(s.plan->spec, "worker")->restart_limit, rows[i].worker, "its workers'");
+        ok(spec_role(s.plan->spec, "worker")->restart == rows[i].worker_restart, "and when");
+    }
+}
+
+/* training-operator: the third failure ends a job with a limit of 3, the first one that of 1. */
+static void test_budget(struct arena *a)
+{
+#define TORCH(limit, policy)                                                                       \
+    "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: pi, namespace: n, uid: u}\n"  \
+    "spec:\n  runPolicy: {backoffLimit: " limit "}\n  pytorchReplicaSpecs:\n    Worker: "          \
+    "{restartPolicy: " policy ", " TEMPLATE("pytorch") "}\n"
+    static const struct {
+        const char *text;
+        int budget;
+    } rows[] = {{TORCH("3", "OnFailure"), 2},
+                {TORCH("1", "Always"), 0},
+                {TORCH("0", "OnFailure"), 0},
+                {TORCH("3", "ExitCode"), 3}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct served s;
+
+        serve(a, &options, object_of(a, rows[i].text), &s);
+        if (ok(s.plan && s.plan->spec->has_restart_budget, "it has a budget"))
+            is_int(s.plan->spec->restart_budget, rows[i].budget, "of so many restarts");
+    }
+}
+
+static void test_main_container(struct arena *a)
+{
+    struct served s;
+
+    serve(a, &options,
+          object_of(
+              a,
+              "apiVersion: kubeflow.org/v1\n" OLD "  mainContainer: b\n"
+              "  mpiReplicaSpecs:\n    Launcher: {" TEMPLATE(
+                  "l") "}\n"
+                       "    Worker: {replicas: 1, template: {spec: {containers: [{name: a, image: "
+                       "i}, {name: b, image: i}]}}}\n"),
+          &s);
+    is_str(s.invalid, "container b of Worker, the mainContainer, must have a command",
+           "ranks need a container whose command is known");
 }
 
 /* --- not ours, not valid ---------------------------------------------------------------------- */
@@ -149,6 +227,9 @@ int main(void)
     test_versions(a);
     test_job(a);
     test_recorded(a);
+    test_restarts(a);
+    test_budget(a);
+    test_main_container(a);
     test_cases(a);
     return tap_done();
 }

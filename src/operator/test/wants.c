@@ -17,7 +17,9 @@ static const bool running[16] = {[2] = true, [1] = true};
 static const struct want_state state = {.start = {.attempt = 1, .instance = 2},
                                         .running = running,
                                         .private_key = "private\n",
-                                        .public_key = "public\n"};
+                                        .public_key = "public\n",
+                                        .agent = "cHJvZ3JhbQ==",
+                                        .agent_key = "a2V5"};
 
 /* --- whole jobs ------------------------------------------------------------------------------- */
 
@@ -52,13 +54,26 @@ static void test_goldens(struct arena *a)
         const char *name;
         const struct operator_options *options;
         bool suspended;
+        const char *as; /* of the golden; NULL: its own */
     } jobs[] = {
-        {"mpi-openmpi", &plain, false},       {"mpi-intel", &plugins, false},
-        {"mpi-mpich", &volcano, true},        {"pytorch-master", &plain, false},
-        {"pytorch-elastic", &plugins, false}, {"tf-chief", &volcano, false},
-        {"tf-single", &plain, false},         {"pytorch-nproc", &plain, false},
-        {"tf-dynamic", &plugins, false},      {"tensorstack-seed", &plain, false},
-        {"tensorstack-new", &plain, false},
+        {"mpi-openmpi", &plain, false, NULL},
+        {"mpi-intel", &plugins, false, NULL},
+        {"mpi-mpich", &volcano, true, NULL},
+        {"pytorch-master", &plain, false, NULL},
+        {"pytorch-elastic", &plugins, false, NULL},
+        {"tf-chief", &volcano, false, NULL},
+        {"tf-single", &plain, false, NULL},
+        {"pytorch-nproc", &plain, false, NULL},
+        {"tf-dynamic", &plugins, false, NULL},
+        {"tensorstack-seed", &plain, false, NULL},
+        {"tensorstack-new", &plain, false, NULL},
+        {"mpi-v1", &volcano, false, NULL},
+        {"mpi-v1alpha2", &plain, true, NULL},
+        {"mpi-v1alpha1", &plain, false, NULL},
+        {"gang-mpi", &volcano, false, NULL},
+        {"gang-mpi", &plugins, false, "gang-mpi-plugins"},
+        {"gang-pytorch", &volcano, false, NULL},
+        {"gang-pytorch", &plugins, false, "gang-pytorch-plugins"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
@@ -72,7 +87,8 @@ static void test_goldens(struct arena *a)
         if (!ok(s.plan != NULL, "%s has a plan", jobs[i].name))
             continue;
         write_objects(a, &s, &st, &got);
-        compare(arena_printf(a, "t/operator/%s.objects", jobs[i].name), &got, jobs[i].name);
+        compare(arena_printf(a, "t/operator/%s.objects", jobs[i].as ? jobs[i].as : jobs[i].name),
+                &got, jobs[i].name);
     }
 }
 

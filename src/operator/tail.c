@@ -1,0 +1,87 @@
+/* tail.c - the last lines of the pod that failed first, for the condition of a failed job.
+ *
+ * Pods are removed, and with them their logs; who looks for the reason later has the object alone.
+ * So the lines are asked for when the job has failed, before anything is removed and before the
+ * status says so. A log that does not come keeps nobody waiting for long.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "operator/operator.h"
+
+enum { LINES = 8, BYTES = 600, PATIENCE_S = 10 };
+
+static void take_line(void *ctx, const char *line, size_t n)
+{
+    struct tended *t = ctx;
+
+    if (t->gone || !t->tail || t->tail_n + n + 2 > BYTES)
+        return;
+    t->tail[t->tail_n++] = '\n';
+    for (size_t i = 0; i < n; i++) /* a status takes no control characters */
+        t->tail[t->tail_n++] = (unsigned char)line[i] < ' ' ? ' ' : line[i];
+    t->tail[t->tail_n] = '\0';
+}
+
+static void ended(void *ctx, const struct kube_answer *answer)
+{
+    struct tended *t = ctx;
+
+    t->in_flight--;
+    if (t->gone) {
+        if (t->in_flight == 0)
+            tend_free(t);
+        return;
+    }
+    if (!kube_ok(answer) && answer->status != 404 && answer->status != 400)
+        tell(t, "warning", "%s", answer->message);
+    t->tail_state = TAIL_KNOWN;
+    tend_soon(t);
+}
+
+/* The pod of the first failure, if its container has run. */
+static const struct hand *failed_hand(const struct tended *t)
+{
+    const struct cause *c = &t->job->cause;
+    const struct hand *h = c->replica < 0 ? NULL : &t->hands[c->replica];
+    bool ran = c->kind == CAUSE_EXIT || c->kind == CAUSE_SIGNAL || c->kind == CAUSE_OOM;
+
+    return t->job->phase == JOB_ENDED && ran && h && h->exists && h->name ? h : NULL;
+}
+
+bool tail_waits(struct tended *t)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct hand *h;
+
+    if (t->tail_state == TAIL_ASKED)
+        return true;
+    h = t->tail_state == TAIL_NOT ? failed_hand(t) : NULL;
+    if (!h)
+        return false;
+    t->tail_state = TAIL_ASKED;
+    t->tail = xcalloc(1, BYTES);
+    t->tail_n = 0;
+    t->in_flight++;
+    (void)kube_send(t->op->api,
+                    &(struct kube_request){
+                        .method = "GET",
+                        .path = arena_printf(a, "%s/%s/log?tailLines=%d&container=%s",
+                                             want_collection(a, WANT_POD, t->served.namespace_),
+                                             h->name, LINES, h->container),
+                        .patience_s = PATIENCE_S,
+                        .line = take_line,
+                        .done = ended,
+                        .ctx = t});
+    return true;
+}
+
+const char *tail_text(struct arena *a, const struct tended *t)
+{
+    const struct cause *c = &t->job->cause;
+
+    if (t->tail_state != TAIL_KNOWN || t->tail_n == 0)
+        return "";
+    return arena_printf(a, " Last lines of %s:%s", t->hands[c->replica].name, t->tail);
+}
