@@ -76,6 +76,37 @@ static uint32_t n_replicas(const struct queue_job *j)
     return n;
 }
 
+/* It can never start. */
+static void add_never(const struct queue_world *w, const struct queue_wait *x, struct strbuf *out)
+{
+    const struct queue_job *j = &w->jobs[x->job];
+
+    switch (x->why) {
+    case QUEUE_WHY_AFTER_FAILED:
+        strbuf_addf(out, "job %llu did not succeed", (unsigned long long)x->other);
+        break;
+    case QUEUE_WHY_NEVER:
+        add_needs(out, x, w->n_machines == 1 ? ", this machine has " : ", all machines have ");
+        break;
+    case QUEUE_WHY_NEVER_ON:
+        add_needs(out, x, " on one machine, the largest has ");
+        break;
+    case QUEUE_WHY_NEVER_FITS:
+        if (n_replicas(j) == 1)
+            strbuf_addstr(out, "does not fit on any machine");
+        else
+            strbuf_addf(out, "its %u replicas do not fit on the machines", n_replicas(j));
+        break;
+    case QUEUE_WHY_NEVER_QUOTA:
+        strbuf_addf(out, "queue \"%s\": ", w->queues[j->queue].name);
+        add_needs(out, x, ", quota ");
+        break;
+    default:
+        return;
+    }
+    strbuf_addstr(out, ": it can never start");
+}
+
 static void add_why(const struct queue_world *w, const struct queue_wait *x, struct strbuf *out)
 {
     const struct queue_job *j = &w->jobs[x->job];
@@ -92,8 +123,11 @@ static void add_why(const struct queue_world *w, const struct queue_wait *x, str
         strbuf_addstr(out, " free");
         break;
     case QUEUE_WHY_SPREAD:
-        strbuf_addf(out, "needs room for %u replica%s, not enough free on the same machines",
-                    n_replicas(j), n_replicas(j) == 1 ? "" : "s");
+        if (n_replicas(j) == 1)
+            strbuf_addstr(out, "the free resources are not on one machine");
+        else
+            strbuf_addf(out, "the free resources are too fragmented for its %u replicas",
+                        n_replicas(j));
         break;
     case QUEUE_WHY_QUOTA:
         add_quota(w, x, out);
@@ -123,28 +157,8 @@ static void add_why(const struct queue_world *w, const struct queue_wait *x, str
     case QUEUE_WHY_PAUSED:
         strbuf_addstr(out, "paused");
         break;
-    case QUEUE_WHY_AFTER_FAILED:
-        strbuf_addf(out, "job %llu did not succeed: it can never start", other);
-        break;
-    case QUEUE_WHY_NEVER:
-        add_needs(out, x, w->n_machines == 1 ? ", this machine has " : ", all machines have ");
-        strbuf_addstr(out, ": it can never start");
-        break;
-    case QUEUE_WHY_NEVER_ON:
-        add_needs(out, x, " on one machine, the largest has ");
-        strbuf_addstr(out, ": it can never start");
-        break;
-    case QUEUE_WHY_NEVER_FITS:
-        if (n_replicas(j) == 1)
-            strbuf_addstr(out, "does not fit on any machine: it can never start");
-        else
-            strbuf_addf(out, "its %u replicas do not fit on the machines: it can never start",
-                        n_replicas(j));
-        break;
-    case QUEUE_WHY_NEVER_QUOTA:
-        strbuf_addf(out, "queue \"%s\": ", q->name);
-        add_needs(out, x, ", quota ");
-        strbuf_addstr(out, ": it can never start");
+    default:
+        add_never(w, x, out);
         break;
     }
 }

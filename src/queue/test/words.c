@@ -117,8 +117,9 @@ static void too_little(void)
     s.jobs[1].roles = stage_role(&s, 2, 3, 0, 1);
     is_str(said(&s, 2), "", "it fits");
     s.jobs[1].roles = stage_role(&s, 3, 2, 0, 1);
-    is_str(said(&s, 2), "needs room for 3 replicas, not enough free on the same machines",
-           "a gang");
+    is_str(said(&s, 2), "the free resources are too fragmented for its 3 replicas", "a gang");
+    s.jobs[1].roles = stage_role(&s, 1, 4, 0, 2);
+    is_str(said(&s, 2), "the free resources are not on one machine", "CPUs here, GPUs there");
     stage_end(&s);
 }
 
