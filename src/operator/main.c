@@ -106,31 +106,18 @@ static struct lease *take_lease(struct controller *op)
                      &(struct lease_client){on_held, on_lost, op});
 }
 
-static int run(struct controller *op)
+/* First of all: who is told to end while it begins ends as later. */
+static void take_signals(struct controller *op, uv_signal_t *term, uv_signal_t *interrupt)
 {
-    uv_signal_t term, interrupt;
-    uv_prepare_t prepare;
-    struct lease *lease = NULL;
-    struct err e;
-
-    op->queue_end = &op->queue;
     (void)signal(SIGPIPE, SIG_IGN); /* a client may leave before its answer */
-    if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0 || webhook_begin(op, &e) < 0) {
-        tell(NULL, "error", "%s", e.text);
-        return 1;
-    }
-    (void)uv_prepare_init(op->loop, &prepare);
-    prepare.data = op;
-    (void)uv_prepare_start(&prepare, on_prepare);
-    (void)uv_signal_init(op->loop, &term);
-    (void)uv_signal_start(&term, on_signal, SIGTERM);
-    (void)uv_signal_init(op->loop, &interrupt);
-    (void)uv_signal_start(&interrupt, on_signal, SIGINT);
-    if (op->lock_namespace)
-        lease = take_lease(op);
-    else
-        on_alone(op);
-    (void)uv_run(op->loop, UV_RUN_DEFAULT);
+    (void)uv_signal_init(op->loop, term);
+    (void)uv_signal_start(term, on_signal, SIGTERM);
+    (void)uv_signal_init(op->loop, interrupt);
+    (void)uv_signal_start(interrupt, on_signal, SIGINT);
+}
+
+static void end(struct controller *op, struct lease *lease)
+{
     lease_free(lease);
     webhook_end(op);
     monitor_end(op);
@@ -141,6 +128,33 @@ static int run(struct controller *op)
     (void)uv_run(op->loop, UV_RUN_NOWAIT);
     uv_walk(op->loop, close_any, NULL);
     (void)uv_run(op->loop, UV_RUN_DEFAULT);
+}
+
+static int run(struct controller *op)
+{
+    uv_signal_t term, interrupt;
+    uv_prepare_t prepare;
+    struct lease *lease = NULL;
+    struct err e;
+
+    op->queue_end = &op->queue;
+    take_signals(op, &term, &interrupt);
+    for (size_t i = 0; i < op->flags->ignored.n; i++)
+        tell(NULL, "info", "%s", op->flags->ignored.v[i]);
+    if (open_client(op, &e) < 0 || monitor_begin(op, &e) < 0 || webhook_begin(op, &e) < 0) {
+        tell(NULL, "error", "%s", e.text);
+        end(op, NULL);
+        return 1;
+    }
+    (void)uv_prepare_init(op->loop, &prepare);
+    prepare.data = op;
+    (void)uv_prepare_start(&prepare, on_prepare);
+    if (op->lock_namespace)
+        lease = take_lease(op);
+    else
+        on_alone(op);
+    (void)uv_run(op->loop, UV_RUN_DEFAULT);
+    end(op, lease);
     return op->lost;
 }
 
@@ -168,8 +182,6 @@ static void set_options(struct controller *op, const struct operator_flags *f)
     op->options.init_tries = (int)(f->init_tries < INT_MAX ? f->init_tries : INT_MAX);
     op->options.gpus_per_node =
         (int)(f->gpus_per_node < LIMIT_SLOTS ? f->gpus_per_node : LIMIT_SLOTS);
-    for (size_t i = 0; i < f->ignored.n; i++)
-        tell(NULL, "info", "%s", f->ignored.v[i]);
 }
 
 int main(int argc, char **argv)
