@@ -103,8 +103,6 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
 
     if (!bit || (t->announced & bit))
         return;
-    metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
-                      strcmp(word, "Active") == 0 ? "Created" : word, failed);
     text = arena_printf(a, "MPIJob %s/%s %s", t->served.namespace_, t->served.name,
                         failed                           ? "has failed."
                         : strcmp(word, "Succeeded") == 0 ? "successfully completed."
@@ -112,15 +110,6 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
     keep_event(t, failed ? "Warning" : "Normal",
                arena_printf(a, "MPIJob%s", strcmp(word, "Active") == 0 ? "Running" : word),
                failed ? with_cause(a, t, text) : text);
-}
-
-static bool has_failed(const struct node *conditions)
-{
-    for (size_t i = 0; i < conditions->n; i++)
-        if (strcmp(text_at(conditions->items[i], "type"), "Failed") == 0 &&
-            bit_of(conditions->items[i]))
-            return true;
-    return false;
 }
 
 void announce(struct arena *a, struct tended *t, struct node *status)
@@ -142,12 +131,21 @@ void announce(struct arena *a, struct tended *t, struct node *status)
             put_reason(a, t, c);
         if (failed)
             make_put(a, c, "message", make_text(a, with_cause(a, t, text_at(c, "message"))));
-        if (bit && !(t->announced & bit)) {
-            metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
-                              text_at(c, "type"), has_failed(list));
+        if (bit && !(t->announced & bit))
             keep_event(t, failed ? "Warning" : "Normal", text_at(c, "reason"),
                        text_at(c, "message"));
-        }
     }
     t->announced = announced_by(status);
+}
+
+void announce_count(struct tended *t, unsigned before)
+{
+    unsigned failed = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        failed |= strcmp(types[i], "Failed") == 0 ? t->announced & 1u << i : 0;
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (t->announced & ~before & 1u << i)
+            metrics_condition(&t->op->metrics, t->kind, t->served.namespace_, t->served.written_in,
+                              types[i], failed != 0);
 }

@@ -125,6 +125,7 @@ static const struct node *status_patch(struct arena *a, struct tended *t, const 
 {
     struct node *status = make_copy(a, json_node(a, text, strlen(text)));
     struct node *patch = make_seq(a), *test = make_map(a), *put = make_map(a);
+    unsigned before = t->announced;
 
     make_put(a, test, "op", make_text(a, "test"));
     make_put(a, test, "path", make_text(a, "/metadata/uid"));
@@ -132,6 +133,7 @@ static const struct node *status_patch(struct arena *a, struct tended *t, const 
     make_put(a, put, "op", make_text(a, "add"));
     make_put(a, put, "path", make_text(a, "/status"));
     announce(a, t, status);
+    announce_count(t, before);
     make_put(a, put, "value", status);
     make_add(a, patch, test);
     make_add(a, patch, put);

@@ -248,5 +248,7 @@ const char *tail_text(struct arena *a, const struct tended *t); /* " Last lines 
 unsigned announced_by(const struct node *status);
 /* Adds the first failure to the status, and sends events of the conditions that are new. */
 void announce(struct arena *a, struct tended *t, struct node *status);
+/* Counts the conditions that hold now and did not `before` (t->announced). */
+void announce_count(struct tended *t, unsigned before);
 
 #endif
