@@ -1,7 +1,7 @@
 /* apply.c - `muster apply`: a job file of Kubeflow or T9k handed to the operator of a cluster.
  *
- * Everything that `muster validate` finds is told before anything is sent. What the cluster makes of
- * it is told by its conditions.
+ * Everything that `muster validate` finds is told before anything is sent. What the cluster makes
+ * of it is told by its conditions.
  */
 #include <stddef.h>
 #include <string.h>

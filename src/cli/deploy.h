@@ -1,4 +1,4 @@
-/* deploy.h - the files of deploy/base, as they are: tools/deploy makes the table when Muster is built. */
+/* deploy.h - the files of deploy/base, as they are: tools/deploy makes the table for the build. */
 #ifndef CLI_DEPLOY_H
 #define CLI_DEPLOY_H
 

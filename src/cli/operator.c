@@ -1,5 +1,5 @@
-/* operator.c - `muster operator`: the controller of a cluster, which is a program of its own because
- * it needs libcurl and OpenSSL. Its options are its own too (operator/flags.c).
+/* operator.c - `muster operator`: the controller of a cluster, which is a program of its own
+ * because it needs libcurl and OpenSSL. Its options are its own too (operator/flags.c).
  */
 #include <stdio.h>
 #include <string.h>

@@ -65,8 +65,8 @@ struct engine_class {
      * ends nothing. NULL: jobs of this engine end with the process that opened it. An engine that
      * detaches calls client->turn for the first time when all of its state is reported. */
     int (*attach)(const struct engine_open *how, struct engine **ret, struct err *e);
-    /* Sends them, one after the other, and waits. Returns 0, 1 if a job has failed, or -errno. NULL:
-     * there is no controller. */
+    /* Sends them, one after the other, and waits. Returns 0, 1 if a job has failed, or -errno.
+     * NULL: there is no controller. */
     int (*apply)(const struct engine_apply *how, struct err *e);
     const struct engine_here *here; /* NULL: the processes are not on this machine */
 };

@@ -15,8 +15,8 @@ enum { CERT_DAYS = 3650, CERT_RENEW_DAYS = 365 };
 int cert_make(struct arena *a, const char *name, const char **ret_cert, const char **ret_key,
               struct err *e);
 
-/* Is it one for that name, with that key? *ret_days: for how long it is still valid. -EINVAL with e:
- * it cannot be used. */
+/* Is it one for that name, with that key? *ret_days: for how long it is still valid. -EINVAL with
+ * e: it cannot be used. */
 int cert_check(const char *cert, const char *key, const char *name, int64_t *ret_days,
                struct err *e);
 

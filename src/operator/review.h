@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "operator/served.h"
 
-/* Appends the answer, an AdmissionReview. only: objects of other namespaces are allowed as they are;
- * NULL: there are none. -EINVAL with e: the request cannot be read. */
+/* Appends the answer, an AdmissionReview. only: objects of other namespaces are allowed as they
+ * are; NULL: there are none. -EINVAL with e: the request cannot be read. */
 int review_answer(const struct operator_options *options, const char *only, const char *body,
                   size_t n, struct strbuf *out, struct err *e);
 

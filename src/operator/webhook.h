@@ -3,8 +3,8 @@
  *
  * The certificate is in a Secret, so that several operators share it: the first one makes it. Each
  * looks now and then whether both are still as they should be. Nothing else depends on it: with
- * failurePolicy Ignore an object is stored while there is no webhook, and the operator tells what is
- * wrong with it by an event.
+ * failurePolicy Ignore an object is stored while there is no webhook, and the operator tells what
+ * is wrong with it by an event.
  */
 #ifndef OPERATOR_WEBHOOK_H
 #define OPERATOR_WEBHOOK_H

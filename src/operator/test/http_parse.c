@@ -1,4 +1,4 @@
-/* http_parse.c - requests as curl, kubelets, Prometheus and the API server send them, and others. */
+/* http_parse.c - requests as kubelets, Prometheus and the API server send them, and others. */
 #include "operator/http_parse.h"
 
 #include <string.h>
