@@ -353,15 +353,14 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
     const struct hand *h = &t->hands[replica];
     const struct want *w = t->pods_of[replica];
     bool by_job = place_by_job(t, replica);
+    bool wanted = (h->wanted || h->early) && !h->let_go;
 
     if (by_job && t->suspend != t->suspended)
         suspend(t, w);
-    else if (h->remove)
+    else if (h->remove || (wanted && place_is_stale(t, replica)))
         carry_delete_pod(t, replica);
-    else if ((!h->wanted && !h->early) || h->let_go)
+    else if (!wanted)
         return;
-    else if (place_is_stale(t, replica))
-        carry_delete_pod(t, replica);
     else if (by_job ? !t->made[w - t->wants] : !h->exists && !h->creating)
         create_replica(t, replica);
 }
