@@ -26,7 +26,7 @@ static void answered(struct asked *asked)
         tend_free(t);
 }
 
-enum { PAUSE_S = 1, PAUSE_MOST_S = 60 };
+enum { PAUSE_S = 1, PAUSE_MOST_S = 60, SECRET_S = 20 };
 
 const char *carry_path(struct arena *a, const struct tended *t, const struct want *w)
 {
@@ -103,6 +103,7 @@ static void looked(void *ctx, const struct kube_answer *answer)
     } else {
         switch (owned_by(answer->body, &t->served)) {
         case OWNED_OURS:
+            t->found = true;
             is_there(t, w, answer->body);
             break;
         case OWNED_LEAVING:
@@ -117,13 +118,30 @@ static void looked(void *ctx, const struct kube_answer *answer)
     tend_soon(t);
 }
 
+/* Whose a Secret is cannot be asked: no operator should be able to read those of others. It is ours
+ * if the job's other objects were there, too; else it may be leaving, and is waited for. One that
+ * stays has the wrong keys, or ours from before a crash: its pods tell. */
+static void secret_exists(struct tended *t, const struct want *w)
+{
+    ns_t now = clock_run();
+
+    if (t->secret_since == 0)
+        t->secret_since = now;
+    if (t->found || now - t->secret_since > SECRET_S * NS_PER_S)
+        t->made[w - t->wants] = MADE_THERE;
+    else
+        pause_for(t);
+}
+
 static void created(void *ctx, const struct kube_answer *answer)
 {
     struct asked *asked = ctx;
     struct tended *t = asked->t;
     const struct want *w = asked->want;
 
-    if (!t->gone && strcmp(answer->reason, "AlreadyExists") == 0) {
+    bool exists = strcmp(answer->reason, "AlreadyExists") == 0;
+
+    if (!t->gone && exists && w->kind != WANT_SECRET) {
         auto_arena struct arena *a = arena_new();
 
         (void)kube_send(t->op->api, &(struct kube_request){.method = "GET",
@@ -141,6 +159,8 @@ static void created(void *ctx, const struct kube_answer *answer)
     t->made[w - t->wants] = MADE_NOT;
     if (kube_ok(answer))
         is_there(t, w, answer->body);
+    else if (exists)
+        secret_exists(t, w);
     else
         not_created(t, w, "FailedCreate", answer->message);
     answered(asked);
@@ -334,15 +354,14 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
     const struct hand *h = &t->hands[replica];
     const struct want *w = t->pods_of[replica];
     bool by_job = place_by_job(t, replica);
+    bool wanted = (h->wanted || h->early) && !h->let_go;
 
     if (by_job && t->suspend != t->suspended)
         suspend(t, w);
-    else if (h->remove)
+    else if (h->remove || (wanted && place_is_stale(t, replica)))
         carry_delete_pod(t, replica);
-    else if ((!h->wanted && !h->early) || h->let_go)
+    else if (!wanted)
         return;
-    else if (place_is_stale(t, replica))
-        carry_delete_pod(t, replica);
     else if (by_job ? !t->made[w - t->wants] : !h->exists && !h->creating)
         create_replica(t, replica);
 }

@@ -98,6 +98,8 @@ struct tended {
     char *tail; /* the last lines of the first failure: tail.c */
     size_t tail_n;
     ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
+    bool found;              /* some of its objects were there already */
+    ns_t secret_since;       /* its Secret was there already; 0: not seen */
     bool has_shared;         /* what pods refer to was created */
     bool suspend, suspended; /* the Job of its launcher: is to be; is */
     ns_t carry_at;           /* nothing is asked for before, because it was refused */

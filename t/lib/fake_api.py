@@ -153,8 +153,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle(self):
         try:
             super().handle()
-        except OSError:
-            pass  # an operator that was killed
+        except (OSError, ValueError):
+            pass  # an operator that was killed in the middle of a request
 
     def answer(self, code, body):
         text = json.dumps(body).encode()

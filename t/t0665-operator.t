@@ -337,6 +337,29 @@ def test_others():
         c.api.delete("configmaps", "mine-config")
         c.until(c.holds("mpijobs", "mine", "Running"), "without it the job runs", 40)
 
+        earlier = [{"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "name": "anew", "uid": "u0", "controller": True}]
+        for kind in ["Secret", "Service"]:
+            c.api.create({"apiVersion": "v1", "kind": kind, "metadata": {
+                "name": "anew-ssh" if kind == "Secret" else "anew", "ownerReferences": earlier}})
+        uid = c.api.create(mpijob("anew"))["metadata"]["uid"]
+        c.until(lambda: c.api.get("configmaps", "anew-config"), "a job that was deleted and made again")
+        time.sleep(1)
+        same([p for p in c.api.names("pods") if p.startswith("anew")], [], "waits for what the earlier one leaves")
+        c.api.delete("secrets", "anew-ssh")
+        c.api.delete("services", "anew")
+        c.until(c.holds("mpijobs", "anew", "Running"), "and then runs", 40)
+        same([c.api.get(*o)["metadata"]["ownerReferences"][0]["uid"] for o in (("secrets", "anew-ssh"), ("services", "anew"))], [uid, uid],
+             "with objects of its own")
+        same(c.reasons().count("ErrResourceExists"), 1, "nobody is told of others")
+        same(c.api.asked("GET", "/secrets"), 0, "and no secret is read")
+        c.operator.kill()
+        c.operator.wait()
+        before = c.api.get("secrets", "anew-ssh")["metadata"]["uid"]
+        c.api.delete("pods", "anew-worker-0")
+        c.begin()
+        c.until(lambda: c.api.get("pods", "anew-worker-0"), "an operator that comes later finds the objects of the job", 10)
+        same(c.api.get("secrets", "anew-ssh")["metadata"]["uid"], before, "and uses them")
+
 
 def test_suspended():
     with Cluster() as c:
