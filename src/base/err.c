@@ -1,9 +1,11 @@
 /* err.c - formatting of struct err. Texts are cut rather than lost: an error path must not fail. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Appends to a text of `used` bytes; returns the bytes used now. */
 static size_t append(struct err *e, size_t used, const char *fmt, va_list ap)
@@ -44,6 +46,15 @@ int err_set(struct err *e, int code, const char *fmt, ...)
     return code;
 }
 
+const char *err_reason(int error)
+{
+    struct rlimit limit;
+
+    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        return "File too large (ulimit -f)";
+    return strerror(error);
+}
+
 int err_sys(struct err *e, int code, const char *fmt, ...)
 {
     va_list ap;
@@ -55,7 +66,7 @@ int err_sys(struct err *e, int code, const char *fmt, ...)
     va_start(ap, fmt);
     used = append(e, 0, fmt, ap);
     va_end(ap);
-    appendf(e, used, ": %s", strerror(-code));
+    appendf(e, used, ": %s", err_reason(-code));
     return code;
 }
 

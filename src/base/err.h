@@ -24,8 +24,12 @@ struct err {
  */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* As err_set() with ": " and strerror(-code) appended. */
+/* As err_set() with ": " and err_reason(-code) appended. */
 int err_sys(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* What the number says, and the limit of the caller's that it comes from: "File too large
+ * (ulimit -f)". error > 0. */
+const char *err_reason(int error);
 
 /* Puts "context: " in front of the text that is there. Returns code. */
 int err_wrap(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

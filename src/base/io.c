@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -247,6 +248,19 @@ bool io_fill_streams(void)
 bool io_stream_was_closed(int fd)
 {
     return was_closed[fd];
+}
+
+static void on_file_limit(int sig)
+{
+    (void)sig;
+}
+
+/* A handler, because an ignored signal would stay ignored in what is executed. */
+void io_survive_file_limit(void)
+{
+    const struct sigaction sa = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART};
+
+    (void)sigaction(SIGXFSZ, &sa, NULL);
 }
 
 int io_spare(void)

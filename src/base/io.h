@@ -44,6 +44,10 @@ bool io_fill_streams(void);
 /* Was it closed then? */
 bool io_stream_was_closed(int fd);
 
+/* A file that reaches the caller's limit (ulimit -f) fails with -EFBIG and does not end the process.
+ * Programs that are executed have the default again. */
+void io_survive_file_limit(void);
+
 /* The next connection of a listening socket, close-on-exec and non-blocking, or -errno. Where
  * descriptors have run out (-EMFILE, -ENFILE) *spare, any descriptor kept for this, is given up for
  * a moment to take the connection and close it: else the socket would stay ready and its loop spin.

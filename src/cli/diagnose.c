@@ -81,6 +81,6 @@ int finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_FINE;
-    fprintf(stderr, "muster: cannot write the output: %s\n", strerror(errno));
+    fprintf(stderr, "muster: cannot write the output: %s\n", err_reason(errno));
     return EXIT_FAILED;
 }

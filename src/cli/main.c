@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 {
     if (!io_fill_streams())
         return EXIT_MUSTER; /* and no stream to say it on */
+    io_survive_file_limit();
     creation_begin();
     set_typed(argv[0]);
     place_remember(argc, argv);

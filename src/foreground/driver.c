@@ -201,7 +201,7 @@ static void unlogged(void *ctx, const struct unlogged *u)
 
     strbuf_addf(&text,
                 "cannot write %s/logs/%s: %s; output is still shown, but logs are incomplete",
-                plan_records(d->plan), u->log, strerror(-u->error));
+                plan_records(d->plan), u->log, err_reason(-u->error));
     say_write_failed(d, text.buf);
     log_gaps_add(d->opts->gaps, u);
     d->opts->gaps->not_shown += live_unlogged(d->live, u);
@@ -651,11 +651,15 @@ static void close_handle(uv_handle_t *handle, void *arg)
 /* The last output and what was not said yet, as far as somebody reads it. */
 static void show_the_rest(struct driver *d)
 {
+    const char *logs = d->opts->gaps->n == 0 ? "; the logs are complete" : "";
+    auto_strbuf struct strbuf text = STRBUF_INIT;
     bool stdout_left, stderr_left;
+    int error;
 
     live_finish(d->live, drain_hurried);
     stdout_left = live_gave_up(d->live, false);
     stderr_left = live_gave_up(d->live, true);
+    error = live_error(d->live, false);
     live_free(d->live);
     d->live = NULL;
     if (stdout_left)
@@ -664,9 +668,13 @@ static void show_the_rest(struct driver *d)
         drain_close(STDERR_FILENO);
     for (size_t i = 0; !stderr_left && i < d->unsaid.n; i++)
         d->opts->note(d->unsaid.v[i]);
-    if (stdout_left && !stderr_left)
-        d->opts->note(
-            "output was not shown completely because nothing read stdout; the logs are complete");
+    if (stdout_left)
+        strbuf_addf(&text, "output was not shown completely because nothing read stdout%s", logs);
+    else if (error)
+        strbuf_addf(&text, "output was not shown completely because stdout cannot be written: %s%s",
+                    err_reason(error), logs);
+    if (!stderr_left && text.len > 0)
+        d->opts->note(text.buf);
 }
 
 /* Whoever owns handles closes them first; what is left then is ours. */

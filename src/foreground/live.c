@@ -463,6 +463,11 @@ bool live_gave_up(const struct live *lv, bool is_err)
     return screen_gave_up(lv->screen, is_err);
 }
 
+int live_error(const struct live *lv, bool is_err)
+{
+    return screen_error(lv->screen, is_err);
+}
+
 void live_finish(struct live *lv, bool (*hurried)(void))
 {
     lv->finishing = true;

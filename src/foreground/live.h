@@ -66,5 +66,7 @@ bool live_takes_errors(const struct live *lv);
  * nobody reads is given up; see screen_drain(). */
 void live_finish(struct live *lv, bool (*hurried)(void));
 bool live_gave_up(const struct live *lv, bool is_err);
+/* Why not everything could be written there, as errno, or 0; see screen_error(). */
+int live_error(const struct live *lv, bool is_err);
 
 #endif

@@ -24,6 +24,7 @@ struct sink {
     int fd;
     bool off;          /* nobody reads it */
     bool gave_up;      /* somebody could, and did not */
+    int error;         /* why it takes no more: a file without room; or 0 */
     bool is_own;       /* fd was opened by us */
     bool never_blocks; /* it is a file, and takes what it is given */
     bool is_terminal;
@@ -85,6 +86,7 @@ static void write_sink(struct sink *k)
             n = PIPE_BUF;
         ssize_t w = write(k->fd, k->out.buf + done, n);
         if (w < 0 && errno != EINTR && errno != EAGAIN) {
+            k->error = errno == EPIPE ? 0 : errno; /* `| head` has seen enough */
             sink_ends(k);
             break;
         }
@@ -246,6 +248,11 @@ void screen_drain(struct screen *sc, bool (*hurried)(void))
 bool screen_gave_up(const struct screen *sc, bool is_err)
 {
     return sc->to[is_err]->gave_up;
+}
+
+int screen_error(const struct screen *sc, bool is_err)
+{
+    return sc->to[is_err]->error;
 }
 
 bool screen_is_off(const struct screen *sc)

@@ -49,6 +49,8 @@ void screen_show(struct screen *sc);
  * hurried() says so, is given up. */
 void screen_drain(struct screen *sc, bool (*hurried)(void));
 bool screen_gave_up(const struct screen *sc, bool is_err);
+/* Why a stream takes no more, as errno: a full disk. 0: it does, or its reader has gone away. */
+int screen_error(const struct screen *sc, bool is_err);
 /* Is there nobody left to show anything to? */
 bool screen_is_off(const struct screen *sc);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Limits of the caller that are too low: descriptors, memory, processes. A clear refusal with 125, or a run that
+# Limits of the caller that are too low: descriptors, memory, files, processes. A clear refusal with 125, or a run that
 # works; never a signal, never a wrong diagnosis.
 # shellcheck disable=SC2016 # scripts for inner shells
 . "${0%/*}/lib.sh"
@@ -64,6 +64,37 @@ else
         [ "$rc" -eq 127 ] || refused_or_fine "ulimit -v $n"
     done
 fi
+
+# files: what Muster writes itself fails as on a full disk; the job has its own signals
+for n in 0 1 2 4 8 16; do
+    # the report goes through a pipe that has no limit; so does what is said
+    rm -f "$REPORT"
+    bash -c 'ulimit -f "$1" && shift && "$@" 2>&1; echo "rc $?"' bash $n timeout -k 5 "$LIMIT" "$MUSTER" run --report /dev/stderr -n 2 -- true 2>&1 </dev/null | cat >"$out"
+    sed '/^rc /d' "$out" >"$err"
+    rc=$(sed -n 's/^rc //p' "$out")
+    case $rc in
+    0) is "$rc" 0 "ulimit -f $n: it runs" ;;
+    *)
+        is "$rc" 125 "ulimit -f $n: refused" || diag "$(cat "$out")"
+        like "$(cat "$err")" "ulimit -f" "ulimit -f $n: and the limit is named"
+        ;;
+    esac
+    no_fault "ulimit -f $n"
+done
+for to in out both; do
+    rm -f "$REPORT" full
+    bash -c 'ulimit -f 64 && to=$1 && shift && if [ $to = both ]; then exec "$@" >full 2>&1; else exec "$@" >full; fi' bash $to \
+        timeout -k 5 "$LIMIT" "$MUSTER" run --report "$REPORT" -n 2 -- sh -c 'seq 4000; exit 3' 2>"$err" </dev/null
+    rc=$?
+    is "$rc $(report outcome) $(report exit_code)" "3 failed 3" "ulimit -f, stdout reaches it ($to): the job's status, and a report"
+    no_fault "ulimit -f, stdout reaches it ($to)"
+    is "$(stat -c %s full)" 65536 "ulimit -f, stdout reaches it ($to): it is full"
+    is "$("$MUSTER" logs | grep -c '4000$')" 2 "ulimit -f, stdout reaches it ($to): the logs are complete"
+    unlike "$("$MUSTER" list)" lost "ulimit -f, stdout reaches it ($to): no run is lost"
+    [ $to = both ] || like "$(cat "$err")" 'output was not shown completely because stdout cannot be written: File too large \(ulimit -f\); the logs are complete' "ulimit -f, stdout reaches it: it is said"
+done
+limited -f 8 "$MUSTER" run --report "$REPORT" -n 1 -- dd if=/dev/zero of=file bs=1000 count=100
+is "$rc $(report cause.kind) $(report cause.signal)" "153 signal SIGXFSZ" "ulimit -f: by the signal, which it does not ignore"
 
 if can_be_user; then
     user_copy
