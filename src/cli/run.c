@@ -119,6 +119,8 @@ struct run {
     const struct plan *plan; /* once its run directory is there */
     struct rundir rd;
     struct log_gaps gaps;
+    int own_code; /* of writing the run directory's report; then */
+    struct err own_err;
     int report_code; /* of writing --report; then */
     struct err report_err;
     struct command_line command; /* as it was typed */
@@ -256,7 +258,7 @@ static void write_report(void *ctx, const struct job *job)
     findings_gather(run, job, &f);
     report_text(run, job, &f, &sb);
     reserve_release(run->rd.fd);
-    (void)io_write_atomic(run->rd.fd, "report.json", sb.buf, sb.len, NULL);
+    run->own_code = io_write_atomic(run->rd.fd, "report.json", sb.buf, sb.len, &run->own_err);
     if (run->o.report && report_is_file(run->o.report))
         run->report_code = tell_write_file(run->o.report, sb.buf, sb.len, &run->report_err);
 }
@@ -286,6 +288,8 @@ static int tell(struct run *run, const struct job *job)
         report_text(run, job, &f, &sb);
         run->report_code = tell_write_file(run->o.report, sb.buf, sb.len, &run->report_err);
     }
+    if (run->own_code < 0 && !(run->own_code == -ENOENT && f.missing.len > 0))
+        tell_note(arena_printf(run->a, "%s (run directory %s)", run->own_err.text, rd->path));
     if (run->report_code < 0)
         return refuse("the report could not be written", &run->report_err);
     return job->exit_code;

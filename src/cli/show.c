@@ -50,18 +50,17 @@ static void print_verdict(const struct run_ref *run, const struct node *report)
 
     if (*said && run->kept_until)
         print_safe("detached; last known state: ", said, "\n");
-    else if (*said)
-        print_safe("", said,
-                   run->no_report ? "; its report could not be written, this is from its journal\n"
-                                  : "\n");
+    else if (*said && run->no_report) {
+        print_safe("", said, "; ");
+        print_safe("", run->fault, "; this is from its journal\n");
+    } else if (*said)
+        print_safe("", said, "\n");
     else if (run->alive && runs_is_stuck(run, &e))
         printf("%s: %s\n", run->state, e.text);
     else if (run->alive)
         print_safe("", run->state, "\n");
-    else if (strcmp(run->state, "unreadable") == 0)
-        printf("its report cannot be read\n");
     else
-        printf("lost: the muster process was killed, and its journal cannot be read\n");
+        print_safe("", *run->fault ? run->fault : "its report cannot be read", "\n");
 }
 
 static void print_command(const struct run_ref *run)
@@ -94,9 +93,12 @@ static void print_head(const struct run_ref *run, const struct node *report)
     char took[DURATION_TEXT];
     ns_t until = run->ended ? run->ended : run->now ? run->now : clock_real();
 
-    print_safe("", run->name, " (");
-    print_safe("", run->id, *run->dialect ? ", " : "");
-    print_safe("", run->dialect, "): ");
+    if (*run->name)
+        print_safe("", run->name, " (");
+    print_safe("", run->id, *run->name && *run->dialect ? ", " : "");
+    if (*run->name)
+        print_safe("", run->dialect, ")");
+    printf(": ");
     print_verdict(run, report);
     if (run->started && (run->ended || run->alive))
         printf("  %s %s\n", run->alive ? "for" : "took",

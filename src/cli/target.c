@@ -41,6 +41,8 @@ int target_is_living(const struct run_ref *run)
         tell_error("%s is detached; use muster attach %s", run->id, run->id);
     else if (run->exit_code >= 0)
         tell_error("%s has ended: %s, exit code %d", run->id, run->state, run->exit_code);
+    else if (*run->fault)
+        tell_error("%s has ended, but %s", run->id, run->fault);
     else
         tell_error("%s has ended: the muster process was killed", run->id);
     return EXIT_FAILED;

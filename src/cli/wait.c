@@ -31,6 +31,10 @@ static int run_wait(const struct verb *verb, int argc, char **argv)
         (void)target_failed(&run, &e);
         return EXIT_MUSTER;
     }
+    if (after.exit_code < 0 && *after.fault) {
+        tell_error("%s has ended, but %s", run.id, after.fault);
+        return EXIT_MUSTER;
+    }
     if (after.exit_code < 0) {
         tell_error("%s ended without a report: the muster process was killed", run.id);
         return EXIT_MUSTER;

@@ -23,14 +23,15 @@ static void fill_from_first_line(struct arena *a, int dir_fd, struct run_ref *re
     ret->started = at && at->type == NODE_INT ? at->i : 0;
 }
 
-void replay_fill(struct arena *a, int dir_fd, const char *state, struct run_ref *ret)
+int replay_fill(struct arena *a, int dir_fd, const char *state, struct run_ref *ret, struct err *e)
 {
     struct job *job = NULL;
 
     ret->state = state;
-    if (journal_load(a, dir_fd, &job, NULL) < 0) {
+    int r = journal_load(a, dir_fd, &job, e);
+    if (r < 0) {
         fill_from_first_line(a, dir_fd, ret);
-        return;
+        return r;
     }
     if (*job->plan->facts->site.run_id) /* its directory may have another name: --run-dir */
         ret->id = job->plan->facts->site.run_id;
@@ -48,6 +49,7 @@ void replay_fill(struct arena *a, int dir_fd, const char *state, struct run_ref 
         ret->no_report = true;
     }
     job_free(job);
+    return 0;
 }
 
 int replay_report(int dir_fd, const char *dir, struct strbuf *ret, struct err *e)

@@ -23,6 +23,7 @@
 #include "rundir/retention.h"
 #include "rundir/rundir.h"
 
+#define REPORT_NAME "report.json"
 #define RETRY_MS 20 /* between its last answer and its report, or its start and its socket */
 #define RETRIES 250
 #define NAMED 5 /* so many runs are named in an error */
@@ -42,16 +43,30 @@ static ns_t time_of(const struct node *node)
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-static void fill_from_report(struct arena *a, const struct strbuf *text, struct run_ref *ret)
+/* The report, and its tree in the arena. Whatever a job has put in its place is an error. */
+static int read_report(struct arena *a, int dir_fd, struct strbuf *ret,
+                       const struct node **ret_root, struct err *e)
 {
-    const struct node *root = json_node(a, text->buf, text->len);
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    int r = io_read_regular(dir_fd, REPORT_NAME, LIMIT_REPORT_BYTES, &text, e);
+
+    if (r < 0)
+        return r;
+    *ret_root = json_node(a, text.buf, text.len);
+    if (!*node_text(node_get(*ret_root, "outcome"), ""))
+        return err_set(e, -EBADMSG, REPORT_NAME " is not the report of a run");
+    if (ret)
+        strbuf_add(ret, text.buf, text.len);
+    return 0;
+}
+
+static void fill_from_report(const struct node *root, struct run_ref *ret)
+{
     const struct node *attempts = node_get(root, "attempts"), *code = node_get(root, "exit_code");
 
     ret->name = node_text(node_find(root, "job", "name", NULL), "");
     ret->dialect = node_text(node_find(root, "job", "dialect", NULL), "");
     ret->state = node_text(node_get(root, "outcome"), "");
-    if (!*ret->state)
-        ret->state = "unreadable";
     ret->verdict = node_text(node_get(root, "verdict"), "");
     ret->exit_code = code && code->type == NODE_INT ? (int)code->i : -1;
     if (*node_text(node_find(root, "job", "run_id", NULL), ""))
@@ -67,18 +82,36 @@ static void fill_left(struct arena *a, int dir_fd, struct run_ref *ret)
 {
     ns_t until = away_until(dir_fd);
     bool kept = until > clock_real();
+    struct err e;
 
-    replay_fill(a, dir_fd, kept ? "detached" : "lost", ret);
+    if (replay_fill(a, dir_fd, kept ? "detached" : "lost", ret, &e) < 0)
+        ret->fault =
+            arena_printf(a, "its report is missing and its journal cannot be read: %s", e.text);
+    else if (ret->no_report)
+        ret->fault = "its report is missing";
     if (kept && ret->exit_code < 0)
         ret->kept_until = until;
 }
 
+/* Something is where its report should be: it has ended, and the journal may say how. */
+static void fill_damaged(struct arena *a, int dir_fd, const struct err *report, struct run_ref *ret)
+{
+    int r = replay_fill(a, dir_fd, "unreadable", ret, NULL);
+
+    ret->fault = arena_printf(a, "its report%s cannot be read: %s", r < 0 ? " and journal" : "",
+                              report->text);
+}
+
 static bool fill_ended(struct arena *a, int dir_fd, struct run_ref *ret)
 {
-    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const struct node *root;
+    struct err e;
+    int r = read_report(a, dir_fd, NULL, &root, &e);
 
-    if (io_read_regular(dir_fd, "report.json", LIMIT_REPORT_BYTES, &text, NULL) == 0)
-        fill_from_report(a, &text, ret);
+    if (r == 0)
+        fill_from_report(root, ret);
+    else if (r != -ENOENT)
+        fill_damaged(a, dir_fd, &e, ret);
     else if (faccessat(dir_fd, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
              faccessat(dir_fd, "logs", F_OK, 0) == 0)
         fill_left(a, dir_fd, ret);
@@ -104,7 +137,7 @@ static void fill_stuck(struct arena *a, int scratch_fd, const struct answer *an,
         ret->dir = dir_of_scratch(a, scratch_fd);
     auto_close int fd = *ret->dir ? open(ret->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     ret->pid = an->pid;
-    replay_fill(a, fd, an->stopped ? "stopped" : "not responding", ret);
+    (void)replay_fill(a, fd, an->stopped ? "stopped" : "not responding", ret, NULL);
 }
 
 /* True if somebody lives behind this scratch directory. */
@@ -149,6 +182,7 @@ static struct run_ref nothing_known(const char *id, const char *dir)
                             .dir = dir,
                             .state = "starting",
                             .remark = "",
+                            .fault = "",
                             .verdict = "",
                             .exit_code = -1};
 }
@@ -438,6 +472,17 @@ int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_
     return r;
 }
 
+static int report_of_ended(int fd, const struct run_ref *run, struct strbuf *ret, struct err *e)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct node *root;
+
+    if (read_report(a, fd, ret, &root, NULL) == 0)
+        return 0;
+    int r = replay_report(fd, run->dir, ret, e);
+    return r < 0 && *run->fault ? err_set(e, r, "%s", run->fault) : r;
+}
+
 /* Between the last answer of a run and its report lies a moment in which it has neither; the lock
  * tells when that is over. */
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
@@ -447,10 +492,8 @@ int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
         auto_close int fd = runs_open(run, false, &ended, e);
         if (fd < 0)
             return fd;
-        if (ended && faccessat(fd, "report.json", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-            return replay_report(fd, run->dir, ret, e);
         if (ended)
-            return io_read_regular(fd, "report.json", LIMIT_REPORT_BYTES, ret, e);
+            return report_of_ended(fd, run, ret, e);
         int r = runs_ask(run, "show", ret, e);
         if (r == 0 || i == RETRIES || (r != -ENOENT && r != -ECONNREFUSED && r != -ECONNRESET))
             return r;

@@ -1,7 +1,8 @@
 /* runs.h - finds runs: running ones by their sockets, ended ones by their run directories.
  *
  * A run is alive while its run directory is locked (rundir.h); with a shared lock, its records are
- * complete. A run that has ended without a report is read from its journal (replay.h): if that has
+ * complete. A run that has ended without a report that can be read is read from its journal
+ * (replay.h): if that has
  * no end either, the run is detached if its platform still keeps it (journal/away.h); else it was
  * killed with its muster process and is lost. A request to a run takes
  * at most LIMIT_ASK_MS, and a run whose muster process is stopped (Ctrl-Z) is not waited for.
@@ -33,7 +34,8 @@ struct run_ref {
     ns_t now;            /* the time of a responding run, unaffected by clock changes; or 0 */
     const char *verdict; /* after the end, or "" */
     bool no_report;      /* ended; known only from its journal */
-    ns_t kept_until;     /* detached: the platform keeps it until then; else 0 */
+    const char *fault; /* what is wrong with its records: "its report cannot be read: …"; or "" */
+    ns_t kept_until;   /* detached: the platform keeps it until then; else 0 */
 };
 
 struct runs { /* in the arena, in the order in which they started */

@@ -78,7 +78,7 @@ fi
 rm -f "$REPORT" kept.json
 # shellcheck disable=SC2016 # the job's
 in_mounts size=320k ./session -n 1 -- sh -c 'rm -f "$MUSTER_RUN_DIR/.reserve"; seq 100000; exit 4' >codes
-told "no report" 'failed: rank 0 on worker-0 exited with status 4 after .*; its report could not be written'
+told "no report" 'failed: rank 0 on worker-0 exited with status 4 after .*; its report is missing; this is from its journal'
 ok "no report: there is none" test ! -e kept.json
 is "$(sed -n 3p codes)" "json 0" "no report: show -o json has it from the journal"
 is "$(json exit_code show.json) $(json cause.replica show.json)" "4 worker-0" "no report: with exit code and cause"

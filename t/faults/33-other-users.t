@@ -88,7 +88,32 @@ done
 junk "logs: a link elsewhere" sh -c 'rm -rf logs; ln -s /etc logs'
 junk "a log: a pipe" sh -c 'rm -f logs/*; mkfifo logs/worker-0.rank-0.log'
 junk "scratch: a link elsewhere" sh -c 'rm -f scratch; ln -s /etc scratch'
+
+# What cannot be read is told as such; nobody is said to have killed anything.
+is_told() # NAME SHOW WAIT: extended regular expressions
+{
+    for verb in show wait; do
+        timeout -k 5 20 "$MUSTER" $verb "$runs/20300101-000000-aaaa" >$verb.out 2>&1 </dev/null
+    done
+    like "$(sed 1q show.out)" "$2" "$name: show"
+    like "$(cat wait.out)" "$3" "$name: wait"
+    unlike "$(cat show.out wait.out)" 'killed|could not be written' "$name: no other cause is claimed"
+}
+for what in 'mkfifo $0' 'ln -s /etc/passwd $0' 'head -c 2000 /dev/urandom >$0' 'mkdir $0'; do
+    junk "report and journal: $what" sh -c "for f in report.json journal.jsonl; do rm -r \$f; sh -c '$what' \$f; done"
+    is_told "$name" '^20300101-000000-aaaa: its report and journal cannot be read: ' 'has ended, but its report and journal cannot be read: '
+    like "$("$MUSTER" list | grep 20300101-000000-aaaa)" ' unreadable ' "$name: list"
+    junk "report: $what" sh -c "rm report.json; sh -c '$what' report.json"
+    is_told "$name" ': failed: rank 0 .*; its report cannot be read: .*; this is from its journal$' '^$'
+done
 rm -rf "$runs/20300101-000000-aaaa"
+
+# A directory where the report should go, made by the job.
+run_job -n 2 -- sh -c 'mkdir -p $MUSTER_RUN_DIR/report.json/x; exit $((RANK * 2))'
+is "$rc $(report exit_code)" "2 2" "a directory as the run's report: exit status"
+like "$(cat "$err")" 'note: cannot rename report.json.*: Is a directory \(run directory /' "a directory as the run's report: it is said"
+like "$("$MUSTER" show | sed 1q)" ': failed: rank 1 .* exited with status 2 .*; its report cannot be read: .*; this is from its journal$' "a directory as the run's report: show has the journal's"
+is "$("$MUSTER" show -o json >show.json; json exit_code show.json)" 2 "a directory as the run's report: show -o json"
 
 # --- umask ---------------------------------------------------------------------------------------
 

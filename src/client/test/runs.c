@@ -48,6 +48,17 @@ static const char *found(const char *word)
     return wanted(word, RUNS_NEWEST);
 }
 
+static const char *fault_of(const char *word)
+{
+    static char text[LIMIT_ERR_TEXT];
+    auto_arena struct arena *a = arena_new();
+    struct run_ref run;
+
+    (void)snprintf(text, sizeof(text), "%s",
+                   runs_find(a, word, RUNS_NEWEST, &run, NULL) < 0 ? "not found" : run.fault);
+    return text;
+}
+
 static void test_finding(void)
 {
     is_str(found("20260101-000000-aaaa"), "20260101-000000-aaaa walk failed 7", "by id");
@@ -72,7 +83,13 @@ static void test_damaged(void)
 
     is_str(found("20260102"), "20260102-000000-bbbb run-it lost -1", "only a journal: lost");
     is_str(found("20260103"), "20260103-000000-cccc  unreadable -1", "a report that is none");
+    is_str(fault_of("20260103"),
+           "its report and journal cannot be read: report.json is not the report of a run",
+           "and why");
+    is_str(fault_of("20260101"), "", "nothing is wrong with a report that is one");
     is_str(found("20260104"), "20260104-000000-dddd  lost -1", "nothing but logs");
+    has(fault_of("20260104"),
+        "its report is missing and its journal cannot be read: ", "neither is there");
     runs_list(a, &runs);
     is_int(runs.n, 4, "all of them are listed");
     is_str(runs.v[0].id, "20260102-000000-bbbb", "in the order of their start, not of their ids");
@@ -105,11 +122,14 @@ static void test_traps(void)
     make_run("20260106-000000-eeee", NULL, NULL);
     strbuf_addf(&path, "%s/muster/runs/20260106-000000-eeee/report.json", top);
     is_int(mkfifo(path.buf, 0600), 0, "a pipe in place of a report");
-    is_str(found("20260106"), "20260106-000000-eeee  lost -1", "is not waited for");
+    is_str(found("20260106"), "20260106-000000-eeee  unreadable -1", "is not waited for");
     strbuf_truncate(&path, path.len - strlen("report.json"));
     strbuf_addstr(&path, "journal.jsonl");
     is_int(mkfifo(path.buf, 0600), 0, "nor one");
-    is_str(found("20260106"), "20260106-000000-eeee  lost -1", "in place of a journal");
+    is_str(found("20260106"), "20260106-000000-eeee  unreadable -1", "in place of a journal");
+    is_str(fault_of("20260106"),
+           "its report and journal cannot be read: report.json is not a regular file",
+           "and why is told");
 }
 
 int main(void)
