@@ -50,6 +50,7 @@
 #define LIMIT_HOST_CONNECTIONS 1024     /* of a launcher to one worker of the operator */
 #define LIMIT_GROUP_RESOURCES 64        /* names in minResources of a PodGroup */
 #define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
+#define LIMIT_STACK_LEAST (48 * 1024)   /* bytes of stack that muster needs for itself */
 #define LIMIT_DESCRIPTORS_AHEAD 4000    /* number that the shim reserves at its start */
 #define LIMIT_KILL_WAIT_MS 5000         /* time after SIGKILL until the end is noticed */
 #define LIMIT_SHIM_ANSWER_MS 3000       /* for urgent replies of the shim; less than KILL_WAIT */

@@ -7,12 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 
 #include "base/creation.h"
 #include "base/io.h"
+#include "base/limits.h"
 #include "base/strbuf.h"
 #include "cli/as_typed.h"
 #include "cli/place.h"
+#include "cli/tell.h"
 
 #ifndef MUSTER_VERSION
 #define MUSTER_VERSION "0"
@@ -47,6 +50,23 @@ static int unknown_verb(const char *word)
     return EXIT_USAGE;
 }
 
+/* Arguments and environment count too; the name of the program is the first thing on the stack. */
+static bool has_stack(void)
+{
+    const char here = 0;
+    uintptr_t top = getauxval(AT_EXECFN), used = top - (uintptr_t)&here;
+    struct rlimit limit;
+
+    if (!top || getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= used + LIMIT_STACK_LEAST)
+        return true;
+    tell_error("only %zu KiB of stack are left, at least %d KiB are required: raise the limit of "
+               "the stack (ulimit -s)",
+               limit.rlim_cur > used ? (size_t)(limit.rlim_cur - used) / 1024 : 0,
+               LIMIT_STACK_LEAST / 1024);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (!io_fill_streams())
@@ -79,5 +99,7 @@ int main(int argc, char **argv)
 
     if (meant && !line)
         verb = meant;
+    if (verb && !has_stack())
+        return verb->usage_exit == EXIT_MUSTER ? EXIT_MUSTER : EXIT_FAILED;
     return verb ? verb->run(verb, argc - 1, argv + 1) : unknown_verb(argv[1]);
 }

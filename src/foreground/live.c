@@ -83,6 +83,7 @@ struct live {
     uv_idle_t again; /* there is more to read than one turn of the loop may take */
     bool has_poll;
     int n_handles;
+    char chunk[READ_CHUNK]; /* too large for a small stack */
 };
 
 /* The tree is keyed by the names themselves: a source begins with its name's pointer. */
@@ -235,12 +236,11 @@ static ssize_t read_log(struct live *lv, struct source *s, char *buf)
 /* Reads one piece; true if there may be more. */
 static bool read_some(struct live *lv, struct source *s)
 {
-    char buf[READ_CHUNK];
-    ssize_t n = read_log(lv, s, buf);
+    ssize_t n = read_log(lv, s, lv->chunk);
     bool more = n == READ_CHUNK;
 
     if (n > 0)
-        take_text(lv, s, buf, (size_t)n);
+        take_text(lv, s, lv->chunk, (size_t)n);
     else if (s->pieces)
         more = take_piece(lv, s);
     else

@@ -164,7 +164,7 @@ static int64_t line_of(struct line_table *t, int64_t line, uint64_t unit)
 
 static int line_at(const struct reader *r, uint64_t code, uint64_t instruction)
 {
-    struct line_table t = {0};
+    static struct line_table t; /* too large for a small stack */
     uint64_t table = pointer(r->m, code + CODE_LINES), begin = code + r->l->bytecode, length;
     int32_t first;
 
@@ -174,6 +174,7 @@ static int line_at(const struct reader *r, uint64_t code, uint64_t instruction)
         return first;
     if (!table || !get(r->m, table + BYTES_LENGTH, &length, sizeof(length)))
         return 0;
+    t.at = 0;
     t.n = length < sizeof(t.data) ? length : sizeof(t.data);
     if (!get(r->m, table + BYTES_DATA, t.data, t.n))
         return 0;

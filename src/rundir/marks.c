@@ -137,15 +137,16 @@ static void take_lines(struct marks *m)
 
 void marks_read(struct marks *m)
 {
-    char buf[CHUNK];
-    ssize_t n = sizeof(buf);
+    ssize_t n = CHUNK;
 
     if (m->fd < 0)
         m->fd = openat(m->dir_fd, MARKS_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    while (m->fd >= 0 && n == (ssize_t)sizeof(buf) && m->waiting < m->limit) {
-        n = read(m->fd, buf, sizeof(buf));
+    while (m->fd >= 0 && n == CHUNK && m->waiting < m->limit) {
+        strbuf_reserve(&m->in, CHUNK);
+        n = read(m->fd, m->in.buf + m->in.len, CHUNK);
         if (n > 0) {
-            strbuf_add(&m->in, buf, (size_t)n);
+            m->in.len += (size_t)n;
+            m->in.buf[m->in.len] = '\0';
             take_lines(m);
         }
     }

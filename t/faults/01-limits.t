@@ -1,5 +1,5 @@
 #!/bin/bash
-# Limits of the caller that are too low: descriptors, memory, files, processes. A clear refusal with 125, or a run that
+# Limits of the caller that are too low: descriptors, memory, stack, files, processes. A clear refusal with 125, or a run that
 # works; never a signal, never a wrong diagnosis.
 # shellcheck disable=SC2016 # scripts for inner shells
 . "${0%/*}/lib.sh"
@@ -11,7 +11,7 @@ refused_or_fine() # NAME
     0) is "$rc" 0 "$1: it runs" ;;
     *)
         is "$rc" 125 "$1: refused" || diag "$(cat "$err")"
-        like "$(cat "$err")" "open files|files can be opened|memory|processes" "$1: and the limit is named"
+        like "$(cat "$err")" "open files|files can be opened|memory|processes|of stack" "$1: and the limit is named"
         ;;
     esac
     unlike "$(cat "$err")" "not allowed here|cannot be had" "$1: not taken for something forbidden"
@@ -30,6 +30,7 @@ limited() # ULIMIT-OPTION N COMMAND…
     rc=$?
 }
 
+python3 -c 'print("apiVersion: muster/v1\nname: deep\nroles:\n  w:\n    command: " + "[" * 120 + "]" * 120)' >deep.yaml
 for level in auto none; do
     for n in 5 6 7 8 9 10 11 12 13 14 15 16 18 20 24 28 32 36 40 44 48 56 58 60 62 64 80 128; do
         limited -n $n "$MUSTER" run --isolate $level -n 2 -- true
@@ -63,6 +64,31 @@ else
         # 127: the dynamic linker could not even load it
         [ "$rc" -eq 127 ] || refused_or_fine "ulimit -v $n"
     done
+fi
+
+if [ -n "${MUSTER_SAN:-}" ]; then
+    skip "a sanitizer needs much stack"
+else
+    for n in 24 32 40 48 56 64 72 96 128; do
+        for level in names none; do
+            limited -s $n "$MUSTER" run --isolate $level -n 2 -- echo hello
+            refused_or_fine "ulimit -s $n, $level"
+        done
+        for verb in 'list' 'logs' 'show' 'validate deep.yaml'; do
+            # shellcheck disable=SC2086 # words
+            limited -s $n "$MUSTER" $verb
+            no_fault "ulimit -s $n, $verb"
+        done
+    done
+    limited -s 64 "$MUSTER" run -n 2 -- echo hello
+    is "$rc $(grep -c hello "$out")" "0 2" "ulimit -s 64: it runs"
+    limited -s 24 "$MUSTER" run -n 2 -- true
+    like "$rc:$(cat "$err")" '125:muster: error: only [0-9]+ KiB of stack are left, at least 48 KiB are required: raise the limit of the stack \(ulimit -s\)' "ulimit -s 24: refused"
+    BIG=$(head -c 40000 /dev/zero | tr '\0' x)
+    export BIG
+    limited -s 64 "$MUSTER" run -n 2 -- true
+    unset BIG
+    refused_or_fine "ulimit -s 64 and a large environment"
 fi
 
 # files: what Muster writes itself fails as on a full disk; the job has its own signals

@@ -88,7 +88,7 @@ static void measure_marks(struct kubernetes *kb)
 {
     auto_close int fd = openat(kb->run_fd, "marks", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     auto_strbuf struct strbuf in = STRBUF_INIT;
-    char chunk[64 * 1024];
+    static char chunk[64 * 1024]; /* too large for a small stack */
     ssize_t n;
 
     while (fd >= 0 && (n = read(fd, chunk, sizeof(chunk))) > 0) {
