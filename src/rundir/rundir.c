@@ -47,13 +47,17 @@ int rundir_name(const char *run_id, const char *override, struct rundir *ret, st
     ret->path = !override          ? xasprintf("%s/%s", runs, run_id)
                 : *override == '/' ? xstrdup(override)
                                    : xasprintf("%s/%s", cwd, override);
+    for (size_t n = strlen(ret->path); n > 1 && ret->path[n - 1] == '/'; n--)
+        ret->path[n - 1] = '\0'; /* else its parent would be itself */
     ret->scratch = xasprintf("%s/%s", runtime, run_id);
     return 0;
 }
 
 static char *parent_of(const char *path)
 {
-    return xstrndup(path, (size_t)(strrchr(path, '/') - path));
+    size_t n = (size_t)(strrchr(path, '/') - path);
+
+    return xstrndup(path, n ? n : 1); /* that of /x is / */
 }
 
 /* Sockets are made there, so nobody else may be able to put something there first. */

@@ -84,6 +84,7 @@ YAML
 refused "an input that is not here" unschedulable 'input data is not available locally' input.yaml
 echo text >file
 refused "no place for the run directory" unschedulable 'is not a directory' --run-dir "$WORK/file/x" job.yaml
+refused "a run directory that is there" unschedulable 'cannot create the run directory /etc: File exists' --run-dir /etc job.yaml
 mkdir bin
 for program in /usr/bin/* /bin/*; do
     case ${program##*/} in
@@ -98,6 +99,19 @@ PATH=$path
 rm -f out.json
 "$MUSTER" run --report - --image "*=$WORK/home" job.yaml >out.json 2>"$err"
 is "$? $(json cause.kind out.json)" "125 image" "--report -: on stdout"
+
+# a run directory beside /usr has a parent too, and a slash at the end makes none
+top=/muster-test.$$
+if mkdir -m 700 "$top" 2>/dev/null; then
+    rmdir "$top"
+    run_job --run-dir "$top" job.yaml
+    is "$rc $(report outcome) $(json outcome "$top/report.json")" "0 succeeded succeeded" "--run-dir below /: it runs" || diag "$(cat "$err")"
+    rm -rf "$top"
+else
+    skip "/ is not writable"
+fi
+run_job --run-dir "$WORK/chosen//" job.yaml
+is "$rc $(json outcome chosen/report.json)" "0 succeeded" "--run-dir DIR/: it runs" || diag "$(cat "$err")"
 rm -f "$REPORT"
 run_job --image 'other=host' job.yaml
 ok "an option that names nothing is bad usage: no report" test ! -e "$REPORT"
