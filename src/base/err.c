@@ -55,6 +55,12 @@ const char *err_reason(int error)
     return strerror(error);
 }
 
+const char *err_start_reason(int error)
+{
+    return error == EAGAIN ? "too many processes (ulimit -u, or pids.max of a control group)"
+                           : strerror(error);
+}
+
 int err_sys(struct err *e, int code, const char *fmt, ...)
 {
     va_list ap;

@@ -31,6 +31,9 @@ int err_sys(struct err *e, int code, const char *fmt, ...) __attribute__((format
  * (ulimit -f)". error > 0. */
 const char *err_reason(int error);
 
+/* The same for fork() and exec(): EAGAIN is a limit on processes there. */
+const char *err_start_reason(int error);
+
 /* Puts "context: " in front of the text that is there. Returns code. */
 int err_wrap(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

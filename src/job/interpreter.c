@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "job/hint.h"
 #include "job/mask.h"
 #include "job/verdict.h"
@@ -20,7 +21,7 @@ const char *verdict_exec_error(int error)
     case ELIBACC:
         return "the interpreter in its first line does not exist";
     default:
-        return strerror(error);
+        return err_start_reason(error);
     }
 }
 

@@ -212,7 +212,7 @@ static int start(struct shim *s, struct client *c, struct replica *r, const char
 
     if (spawn_process(s, &sp, &pid, NULL, &e) < 0) {
         complain(fds[2], "muster-shim: cannot run a command in %s: %s: %s\n", r->name, e.text,
-                 strerror(-e.code));
+                 err_start_reason(-e.code));
         return e.code;
     }
     cmd = xcalloc(1, sizeof(*cmd));

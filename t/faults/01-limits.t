@@ -136,6 +136,17 @@ if can_be_user; then
         [ "$rc" -eq 1 ] || [ "$rc" -eq 125 ] || [ "$rc" -eq 0 ] || is "$rc" "0, 1 or 125" "ulimit -u $n: exit status"
         unlike "$(cat "$err")" "not allowed here|cannot be had" "ulimit -u $n: not taken for something forbidden"
         no_fault "ulimit -u $n"
+        unlike "$(cat "$err")" 'temporarily unavailable' "ulimit -u $n: not in words of the kernel"
+        [ "$rc" -eq 0 ] || like "$(cat "$err")" 'too many processes \(ulimit -u, or pids.max' "ulimit -u $n: the limit is named"
+    done
+    for n in 4 5 6 7; do
+        (
+            exec >"$out" 2>"$err" </dev/null
+            as_user timeout -k 5 "$LIMIT" bash -c 'ulimit -u "$1" && exec ./muster run --isolate none --report r.json -n 4 -- sleep 0.3' bash $n
+        )
+        rc=$?
+        no_fault "4 processes, ulimit -u $n"
+        [ "$rc" -eq 0 ] || like "$(cat "$err")" 'too many processes \(ulimit -u, or pids.max' "4 processes, ulimit -u $n: the limit is named"
     done
 else
     skip "needs root and user namespaces"

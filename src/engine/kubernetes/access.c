@@ -218,7 +218,9 @@ static int run_plugin(const char *const *argv, char *const *env, struct strbuf *
         _exit(127);
     }
     (void)close(fds[1]);
-    int r = pid < 0 ? -errno : io_read_fd(fds[0], argv[0], LIMIT_FILE_BYTES, out, e);
+    int r = pid < 0 ? err_set(e, -errno, "cannot start credential plugin %s: %s", argv[0],
+                              err_start_reason(errno))
+                    : io_read_fd(fds[0], argv[0], LIMIT_FILE_BYTES, out, e);
     (void)close(fds[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

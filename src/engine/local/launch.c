@@ -127,10 +127,7 @@ bool launch_lacks_resource(int code)
 static int launch_error(const struct child *c, int code, struct err *e)
 {
     if (code == -EAGAIN)
-        return err_sys(e, code,
-                       "cannot start %s: too many processes (ulimit -u, or pids.max of a "
-                       "control group)",
-                       c->what->shim);
+        return err_set(e, code, "cannot start %s: %s", c->what->shim, err_start_reason(EAGAIN));
     if (launch_lacks_resource(code))
         return err_sys(e, code, "cannot start %s", c->what->shim);
     if (c->failed && !c->user_namespace)

@@ -530,6 +530,7 @@ static void test_interpreter(void)
         is_str(hint.buf, rows[i].want, "interpreter: %s", rows[i].name);
     }
     has(verdict_exec_error(EILSEQ), "CRLF", "interpreter: in the verdict");
+    has(verdict_exec_error(EAGAIN), "too many processes (ulimit -u", "a limit on processes");
     is_str(verdict_exec_error(EACCES), "Permission denied", "interpreter: other errors stay");
 }
 
