@@ -118,6 +118,7 @@
 #define LIMIT_HANG_EDGES 3  /* pairs of waiting ranks in the verdict; the rest is counted */
 #define LIMIT_RESTARTS 3    /* per process, if the file sets restarts without a limit */
 #define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
+#define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
 #define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */

@@ -223,6 +223,20 @@ static uint32_t read_launch(struct wire_reader *r, struct frame_launch *ret)
     return l.number;
 }
 
+/* A rank that its wrapper could not execute; its status says the same less clearly. */
+static void read_exec_error(struct wire_reader *r, struct ending *end)
+{
+    int error = (int)wire_get_u32(r);
+    const char *program = wire_get_str(r);
+
+    if (error >= 0 || error < -LIMIT_ERRNO || !end->known)
+        return;
+    end->exec_errno = error;
+    end->code = -1;
+    (void)snprintf(end->exec_what, sizeof(end->exec_what), "exec");
+    (void)snprintf(end->program, sizeof(end->program), "%s", program ? program : "");
+}
+
 bool frame_observation(enum wire_type type, struct wire_reader *r, struct observation *o,
                        struct frame_launch *ret_launch)
 {
@@ -287,6 +301,7 @@ bool frame_observation(enum wire_type type, struct wire_reader *r, struct observ
         o->end.known = known != 0;
         read_memory(r, &o->end);
         o->end.told = wire_get_i64(r);
+        read_exec_error(r, &o->end);
         break;
     case WIRE_LAUNCH_BLAMED:
         o->kind = OBS_BLAMED;

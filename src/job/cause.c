@@ -39,6 +39,8 @@ int ending_exit_code(const struct ending *e)
     case ENOTDIR:
     case EILSEQ:  /* its interpreter: spawn.c */
     case ELIBACC: /* likewise */
+    case ELIBBAD:
+    case ELIBEXEC:
         return 127;
     case EACCES:
     case EPERM:

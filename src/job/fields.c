@@ -8,27 +8,17 @@
 #include "job/job.h"
 
 static const struct field ending_table[] = {
-    F(struct ending, at, FIELD_I64, 0),
-    F(struct ending, known, FIELD_BOOL, 0),
-    F(struct ending, code, FIELD_INT, -1),
-    F(struct ending, signal, FIELD_INT, 0),
-    F_ENUM(struct ending, fate, CAUSE_LAST),
-    F(struct ending, exec_errno, FIELD_INT, 0),
-    F(struct ending, exec_what, FIELD_CHARS, 0),
-    F(struct ending, init, FIELD_CHARS, 0),
-    F(struct ending, told, FIELD_I64, 0),
-    F(struct ending, left, FIELD_CHARS, 0),
-    F(struct ending, unobserved, FIELD_BOOL, 0),
-    F(struct ending, by_itself, FIELD_BOOL, 0),
-    F(struct ending, oom, FIELD_BOOL, 0),
-    F(struct ending, oom_nearby, FIELD_BOOL, 0),
-    F(struct ending, oom_in, FIELD_U32, 0),
-    F(struct ending, max_rss, FIELD_I64, -1),
-    F(struct ending, memory_limit, FIELD_I64, -1),
-    F(struct ending, memory_peak, FIELD_I64, -1),
-    F(struct ending, memory_of, FIELD_CHARS, 0),
-    F(struct ending, shm_size, FIELD_I64, 0),
-    F(struct ending, shm_free, FIELD_I64, 0),
+    F(struct ending, at, FIELD_I64, 0),           F(struct ending, known, FIELD_BOOL, 0),
+    F(struct ending, code, FIELD_INT, -1),        F(struct ending, signal, FIELD_INT, 0),
+    F_ENUM(struct ending, fate, CAUSE_LAST),      F(struct ending, exec_errno, FIELD_INT, 0),
+    F(struct ending, exec_what, FIELD_CHARS, 0),  F(struct ending, program, FIELD_CHARS, 0),
+    F(struct ending, init, FIELD_CHARS, 0),       F(struct ending, told, FIELD_I64, 0),
+    F(struct ending, left, FIELD_CHARS, 0),       F(struct ending, unobserved, FIELD_BOOL, 0),
+    F(struct ending, by_itself, FIELD_BOOL, 0),   F(struct ending, oom, FIELD_BOOL, 0),
+    F(struct ending, oom_nearby, FIELD_BOOL, 0),  F(struct ending, oom_in, FIELD_U32, 0),
+    F(struct ending, max_rss, FIELD_I64, -1),     F(struct ending, memory_limit, FIELD_I64, -1),
+    F(struct ending, memory_peak, FIELD_I64, -1), F(struct ending, memory_of, FIELD_CHARS, 0),
+    F(struct ending, shm_size, FIELD_I64, 0),     F(struct ending, shm_free, FIELD_I64, 0),
 };
 const struct fields ending_fields = FIELDS(ending_table);
 

@@ -1,12 +1,12 @@
 /* interpreter.c - a script whose first line (#!) names an interpreter that cannot be started.
  *
- * The kernel reports ENOENT for the script, which is there. Our supervisor tells both cases apart
- * by errno (shim/spawn.c); of a script that a shell started, only the shell's words are known.
+ * The kernel reports ENOENT for the script, which is there. Our supervisor tells the cases apart
+ * by errno (base/shebang.h); of a script that a shell started, only the shell's words are known.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "base/shebang.h"
 #include "job/hint.h"
 #include "job/mask.h"
 #include "job/verdict.h"
@@ -15,14 +15,7 @@
 
 const char *verdict_exec_error(int error)
 {
-    switch (error) {
-    case EILSEQ:
-        return "the interpreter in its first line ends in a " CRLF;
-    case ELIBACC:
-        return "the interpreter in its first line does not exist";
-    default:
-        return err_start_reason(error);
-    }
+    return shebang_reason(error);
 }
 
 static bool is_carriage_return(const char *line)
@@ -71,12 +64,13 @@ bool hint_interpreter(const struct job *job, const char *const *tail, struct str
 
     if (c->kind == CAUSE_EXIT && (c->end.code == 126 || c->end.code == 127))
         return hint_shell(tail, out);
-    if (error != EILSEQ && error != ELIBACC)
+    if (error != EILSEQ && error != ELIBACC && error != ELIBBAD && error != ELIBEXEC)
         return false;
     if (c->process >= 0 && plan_missing(job->plan, &job->plan->processes[c->process]))
         return false; /* known before the start: hint_missing() names the interpreter */
-    strbuf_addstr(out, error == EILSEQ
-                           ? "convert it with dos2unix, or with sed -i 's/\\r$//' "
+    strbuf_addstr(out, error == EILSEQ ? "convert it with dos2unix, or with sed -i 's/\\r$//' "
+                       : error == ELIBEXEC
+                           ? "build it for this machine; what it was built for is shown by: file "
                            : "check its first line and install the interpreter: head -n 1 ");
     strbuf_add_shell_word(out, verdict_program(job, c));
     mask_sentence(job->plan, out);

@@ -85,6 +85,7 @@ struct ending {
     enum cause_kind fate;
     int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
     char exec_what[64]; /* the step that failed: "exec", "chdir /x" */
+    char program[64];   /* rank: what could not be executed; "" = not told */
     char init[64];      /* the init command that ended; "" = the process itself */
     ns_t told;          /* rank: when its launcher signalled it before its end; 0 = never */
     char left[16];      /* launcher: the mpirun that was still running; "" = none */

@@ -33,7 +33,7 @@ static const char *init_program(const struct role *role, const char *name)
 
 const char *verdict_program(const struct job *job, const struct cause *c)
 {
-    const char *of_ranks = job->plan->facts->machine.program;
+    const char *of_ranks = *c->end.program ? c->end.program : job->plan->facts->machine.program;
 
     /* a rank, or a launcher that was itself executed: then it is mpirun that could not */
     if (c->process < 0 || job->procs[c->process].end.exec_errno == 0)
@@ -613,7 +613,7 @@ void verdict_sentence_after(const struct job *job, const char *before, const cha
             strbuf_addf(out, "%s; then ", before);
         verdict_cause(job, c, out);
         if (c->end.at > job->created && c->kind != CAUSE_NOT_READY && c->kind != CAUSE_DEADLINE &&
-            c->kind != CAUSE_HANG && !c->end.fate)
+            c->kind != CAUSE_HANG && c->kind != CAUSE_EXEC && !c->end.fate)
             strbuf_addf(out, " after %s",
                         duration_text((c->end.at - job->created) / NS_PER_MS, text));
         if (*says)

@@ -18,6 +18,8 @@ static void add_ending(struct json *j, const struct ending *end)
     if (end->exec_errno) {
         json_kv_int(j, "errno", -end->exec_errno);
         json_kv_str(j, "what", end->exec_what);
+        if (*end->program)
+            json_kv_str(j, "program", end->program);
     } else if (!end->known) {
         json_kv_null(j, "exit_code");
     } else if (end->signal) {

@@ -80,8 +80,10 @@ static struct ending ending_of(struct line *l)
 
     if (node_get(l->map, "errno")) {
         const char *what = text_of(l, "what");
-        end.exec_errno = -(int)number(l, "errno", 1, 4095);
+        end.exec_errno = -(int)number(l, "errno", 1, LIMIT_ERRNO);
         (void)snprintf(end.exec_what, sizeof(end.exec_what), "%s", what ? what : "");
+        const char *program = text_of(l, "program");
+        (void)snprintf(end.program, sizeof(end.program), "%s", program ? program : "");
     } else if (node_get(l->map, "signal")) {
         end.signal = signal_of(l);
     } else if (code && code->type == NODE_NULL) {

@@ -67,7 +67,9 @@ static void add_fact(const struct missing *m, struct strbuf *out)
                     "endings)",
                     m->name);
     else if (m->interpreter)
-        strbuf_addf(out, "%s cannot be executed: its interpreter %s was not found", m->name,
+        strbuf_addf(out, "%s cannot be executed: %s %s was not found", m->name,
+                    m->code == -ELIBBAD ? "its interpreter is a script, whose own interpreter"
+                                        : "its interpreter",
                     m->interpreter);
     else if (m->module)
         strbuf_addf(out, "Python module %.*s not found (%s)", (int)strcspn(m->module, "."),

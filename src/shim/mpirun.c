@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/shebang.h"
 #include "base/clock.h"
 #include "shim/stand_in.h"
 #include "shim/hydra_line.h"
@@ -50,7 +51,8 @@ static void become(const char *file, char *const *argv)
 
     execv(file, argv);
     error = errno;
-    dprintf(STDERR_FILENO, "muster-shim: cannot execute %s: %s\n", file, strerror(error));
+    dprintf(STDERR_FILENO, "muster-shim: cannot execute %s: %s\n", file,
+            shebang_reason(shebang_error(file, error)));
     _exit(error == ENOENT ? 127 : 126);
 }
 

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/shebang.h"
 #include "base/kernel.h"
 #include "base/limits.h"
 #include "base/num.h"
@@ -50,6 +51,7 @@ struct wrapper {
     char launch[LIMIT_LAUNCH_ID + 1], origin[LIMIT_LAUNCH_ID + 1];
     bool forward, hydra;
     int sock, pid_fd;
+    int exec_fd; /* gets the error if the rank could not be executed; or -1 */
     struct stop_notice told;
     struct logfile log;
     char log_name[LIMIT_NAME + 64];
@@ -217,8 +219,10 @@ static void tell_told(const struct wrapper *w)
 }
 
 /* Waits, within reason, until the supervisor has it: when orted sees our end, muster knows why. */
-static void tell_exit(const struct wrapper *w, int status, int64_t max_rss)
+static void tell_exit(const struct wrapper *w, const char *program, int status, int64_t max_rss)
 {
+    int error = 0;
+
     struct timeval limit = {.tv_sec = ACK_SECONDS};
     auto_strbuf struct strbuf frame = STRBUF_INIT;
     size_t begin = wire_frame_begin(&frame, WIRE_RANK_EXIT);
@@ -228,6 +232,10 @@ static void tell_exit(const struct wrapper *w, int status, int64_t max_rss)
     wire_put_i64(&frame, clock_run());
     wire_put_i64(&frame, max_rss);
     wire_put_i64(&frame, w->told.at);
+    if (w->exec_fd < 0 || read(w->exec_fd, &error, sizeof(error)) != sizeof(error))
+        error = 0;
+    wire_put_u32(&frame, (uint32_t)-error);
+    wire_put_str(&frame, error ? program : "");
     wire_frame_end(&frame, begin);
     (void)setsockopt(w->sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     if (packet_send(w->sock, &frame, NULL, 0) == 0 &&
@@ -237,20 +245,27 @@ static void tell_exit(const struct wrapper *w, int status, int64_t max_rss)
 
 /* --- the rank --------------------------------------------------------------------------------- */
 
-static void become(char **argv) __attribute__((noreturn));
-static void become(char **argv)
+/* tell_fd: gets the error, for the wrapper; or -1. */
+static void become(char **argv, int tell_fd) __attribute__((noreturn));
+static void become(char **argv, int tell_fd)
 {
-    int error;
+    int error, status;
 
     execvp(argv[0], argv);
     error = errno;
-    dprintf(STDERR_FILENO, "muster-shim: cannot execute %s: %s\n", argv[0], strerror(error));
-    _exit(error == ENOENT || error == ENOTDIR ? 127 : 126);
+    status = error == ENOENT || error == ENOTDIR ? 127 : 126;
+    if (strchr(argv[0], '/'))
+        error = shebang_error(argv[0], error);
+    if (tell_fd >= 0)
+        (void)io_write_all(tell_fd, &error, sizeof(error));
+    dprintf(STDERR_FILENO, "muster-shim: cannot execute %s: %s\n", argv[0], shebang_reason(error));
+    _exit(status);
 }
 
-static void rank_child(const struct wrapper *w, const int out[2], pid_t parent, char **argv)
-    __attribute__((noreturn));
-static void rank_child(const struct wrapper *w, const int out[2], pid_t parent, char **argv)
+static void rank_child(const struct wrapper *w, const int out[2], int tell_fd, pid_t parent,
+                       char **argv) __attribute__((noreturn));
+static void rank_child(const struct wrapper *w, const int out[2], int tell_fd, pid_t parent,
+                       char **argv)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(126);
@@ -258,7 +273,7 @@ static void rank_child(const struct wrapper *w, const int out[2], pid_t parent, 
     (void)dup2(out[0], STDOUT_FILENO);
     (void)dup2(out[1], STDERR_FILENO);
     sigprocmask(SIG_SETMASK, &w->mask, NULL);
-    become(argv);
+    become(argv, tell_fd);
 }
 
 /* Where a second pipe cannot be had both streams share the first. */
@@ -282,15 +297,20 @@ static int make_pipes(struct wrapper *w, int out[2])
 static int start_rank(struct wrapper *w, char **argv)
 {
     pid_t parent = getpid();
-    int out[2] = {-1, -1}, r = make_pipes(w, out);
+    int out[2] = {-1, -1}, tell[2] = {-1, -1}, r = make_pipes(w, out);
 
     if (r < 0)
         return r;
+    if (pipe2(tell, O_CLOEXEC) == 0)
+        (void)io_set_nonblock(tell[0]);
+    w->exec_fd = tell[0];
     w->pid = fork();
     if (w->pid == 0)
-        rank_child(w, out, parent, argv);
+        rank_child(w, out, tell[1], parent, argv);
     if (w->pid < 0)
         r = -errno;
+    if (tell[1] >= 0)
+        close(tell[1]);
     close(out[0]);
     if (out[1] != out[0])
         close(out[1]);
@@ -415,7 +435,7 @@ static void block_signals(struct wrapper *w)
 
 int rank_main(int argc, char **argv)
 {
-    struct wrapper w = {.sock = -1, .pid_fd = -1, .log = {.fd = -1, .marks_fd = -1}};
+    struct wrapper w = {.sock = -1, .pid_fd = -1, .exec_fd = -1, .log = {.fd = -1, .marks_fd = -1}};
     struct rusage ru = {0};
     int status;
 
@@ -425,10 +445,10 @@ int rank_main(int argc, char **argv)
     }
     argv++;
     if (!find_rank(&w))
-        become(argv);
+        become(argv, -1);
     w.sock = packet_connect_run();
     if (w.sock < 0)
-        become(argv);
+        become(argv, -1);
     find_launch(&w);
     w.program = program_key((const char *const *)argv);
     find_forward(&w);
@@ -437,11 +457,11 @@ int rank_main(int argc, char **argv)
     if (introduce(&w) < 0 || start_rank(&w, argv) < 0) {
         close(w.sock);
         sigprocmask(SIG_SETMASK, &w.mask, NULL);
-        become(argv);
+        become(argv, -1);
     }
     status = attend(&w, &ru);
     if (w.untold > 0)
         tell_unlogged(&w, false, "", 0);
-    tell_exit(&w, status, (int64_t)ru.ru_maxrss * 1024);
+    tell_exit(&w, argv[0], status, (int64_t)ru.ru_maxrss * 1024);
     return stop_notice_end(&w.told, status);
 }

@@ -132,6 +132,8 @@ struct ending {
     ns_t at;
     int64_t max_rss;
     ns_t told;
+    int exec_error;      /* 0 or -errno */
+    const char *program; /* that could not be executed, or NULL */
 };
 
 /* Whoever reads this tells one life of a rank from the next by their times: a clock that was set
@@ -213,6 +215,8 @@ static void tell_exited(struct shim *s, const struct rank *k, const struct endin
     /* a wrapper that was killed together with its rank may have met the same killer */
     memory_put(out, s, k->child.replica, end->known ? end->status : SIGKILL);
     wire_put_i64(out, end->told);
+    wire_put_u32(out, (uint32_t)end->exec_error);
+    wire_put_str(out, end->program ? end->program : "");
     report_end(s, frame);
     snprintf(what, sizeof(what), "rank-%u.launch-%u", k->number, k->launch->name.number);
     shim_record(s, at, k->child.replica->name, what, end->known ? end->status : -1);
@@ -611,7 +615,10 @@ int rank_exit(struct shim *s, struct client *c, struct packet *p)
     end.at = wire_get_i64(&p->body);
     end.max_rss = wire_get_i64(&p->body);
     end.told = wire_get_i64(&p->body);
-    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd < 0)
+    end.exec_error = (int)wire_get_u32(&p->body);
+    end.program = wire_get_str(&p->body);
+    if (!wire_done(&p->body) || !c->rank || c->rank->pid_fd < 0 || end.exec_error > 0 ||
+        end.exec_error < -LIMIT_ERRNO)
         return -EPROTO;
     end.at = within(end.at, c->rank->started, clock_run());
     if (end.told)

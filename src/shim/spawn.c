@@ -49,15 +49,6 @@ static void exec(const char *file, const char *const *argv, const char *const *e
     execve(file, (void *)(uintptr_t)argv, (void *)(uintptr_t)env);
 }
 
-/* The kernel says ENOENT of a script whose interpreter is missing; job/interpreter.c has words for
- * these. */
-static int why_not(const char *file, int error)
-{
-    int r = error == ENOENT ? shebang_check(file, NULL, 0) : 0;
-
-    return r == -EILSEQ ? EILSEQ : r == -ENOENT ? ELIBACC : error;
-}
-
 /* As execvp() does it: a text file without "#!" is a shell script. */
 static int exec_file(struct child_args *a, const char *file)
 {
@@ -66,13 +57,19 @@ static int exec_file(struct child_args *a, const char *file)
         a->sh_argv[1] = file;
         exec("/bin/sh", a->sh_argv, a->sp->env);
     }
-    return why_not(file, errno);
+    return shebang_error(file, errno);
+}
+
+/* It is there, and something else is not. */
+static bool lacks_interpreter(int error)
+{
+    return error == EILSEQ || error == ELIBACC || error == ELIBBAD || error == ELIBEXEC;
 }
 
 static bool goes_on_searching(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG ||
-           error == EILSEQ || error == ELIBACC;
+           lacks_interpreter(error);
 }
 
 static int exec_program(struct child_args *a)
@@ -96,7 +93,7 @@ static int exec_program(struct child_args *a)
             error = exec_file(a, file);
             if (!goes_on_searching(error))
                 return error;
-            if (error == EACCES || error == EILSEQ || error == ELIBACC)
+            if (error == EACCES || lacks_interpreter(error))
                 result = error;
         }
         if (!*end)

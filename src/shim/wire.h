@@ -21,7 +21,7 @@
 
 #include "base/strbuf.h"
 
-#define WIRE_VERSION 10
+#define WIRE_VERSION 11
 /* The shim's end of the socketpair. The shim is started as `supervise LEVEL`, for `names` and
  * `network` as the first process of a pid namespace with a mount (and network) namespace of its
  * own; as an ordinary user inside a user namespace with an identity map, and with SYS_ADMIN,
@@ -110,7 +110,8 @@ enum wire_type {
                           before it could tell), u32 wait_status, i64 at, i64 max_rss, u32 oom,
                           i64 memory_limit, i64 memory_peak, str whose memory, i64 size of /dev/shm,
                           i64 free in it, i64 told: when its launcher signalled it to end, 0 = it
-                          did not before the end */
+                          did not before the end, i32 0 or -errno: it could not be executed, str
+                          what could not ("": it could) */
     WIRE_BYE,          /* no body */
     WIRE_OPENED,       /* u32 replica, i64 at: the answer to SPAWN_OPEN */
     WIRE_HEARD,        /* no body: the answer to STOP of everything */
@@ -147,7 +148,8 @@ enum wire_type {
                              the log could not be opened, i64 clock_run_base(); fds: the log, the
                              marks if there are any */
     WIRE_RANK_RUNS,     /* u32 pid of the rank; one fd: its pidfd */
-    WIRE_RANK_EXIT,     /* u32 wait_status, i64 at, i64 max_rss, i64 told; answered by RANK_ACK */
+    WIRE_RANK_EXIT,     /* u32 wait_status, i64 at, i64 max_rss, i64 told, i32 0 or -errno of exec,
+                             str what could not be executed; answered by RANK_ACK */
     WIRE_RANK_ACK,      /* no body: it is on its way to muster before anything that follows */
     WIRE_OUTPUT_ASK,    /* i64 inode of a pipe: does a main process of the run write there?
                              Answered by OUTPUT_IS. */

@@ -53,15 +53,35 @@ fi
 # --- a missing interpreter ------------------------------------------------------------------------
 
 printf '#!/no/such/interpreter -x\n' >script
-chmod +x script
-told() # NAME
+printf '#!%s/script\n' "$WORK" >chain
+printf '#!/bin/sh\r\necho\r\n' >crlf
+# a binary for a C library that is not here
+python3 - /bin/true >loaderless <<'PYTHON'
+import re, sys
+data = open(sys.argv[1], 'rb').read()
+at = re.search(rb'/lib[0-9a-z]*/ld-[^\0]*\0', data)
+sys.stdout.buffer.write(data[:at.start()] + b'/no' + data[at.start() + 3:] if at else data)
+PYTHON
+chmod +x script chain crlf loaderless
+no_interpreter='the interpreter in its first line does not exist'
+nested='the interpreter in its first line is a script whose own interpreter does not exist'
+crlf='the interpreter in its first line ends in a carriage return'
+loader='its dynamic loader does not exist'
+told() # NAME [PROGRAM REASON]
 {
     is "$rc $(report cause.kind)" "127 exec" "$1: kind and exit code" || diag "$(cat "$err")"
-    like "$(report verdict)" 'could not execute ./script: the interpreter in its first line does not exist' "$1: told as such"
+    like "$(report verdict)" "could not execute ./${2:-script}: ${3:-$no_interpreter}" "$1: told as such"
+    unlike "$(report verdict) $(cat "$err")" 'searched for in|No such file|exist after|loader does not exist after' "$1: nothing else"
 }
 for level in names network none; do
     run_job --isolate $level -n 2 -- ./script
     told "run -n, $level"
+done
+for level in names none; do
+    run_job --isolate $level -n 2 -- ./chain
+    told "an interpreter without one, $level" chain "$nested"
+    run_job --isolate $level -n 2 -- ./loaderless
+    told "a binary without a loader, $level" loaderless "$loader"
 done
 sed 's/command: \[sh, -c, "echo waiting; sleep 60"\]/command: [.\/script]/' torch.yaml >init.yaml
 run_job init.yaml
@@ -74,4 +94,26 @@ if have_mpi openmpi; then
 else
     skip "no Open MPI here" 2
 fi
+# behind a script nothing is known before the start: the rank wrapper says it
+for impl in openmpi mpich; do
+    if ! have_mpi $impl; then
+        skip "no $impl here" 12
+        continue
+    fi
+    root=
+    [ $impl = mpich ] || root=--allow-run-as-root
+    for row in "script:$no_interpreter" "chain:$nested" "crlf:$crlf" "loaderless:$loader"; do
+        cat >behind.yaml <<YAML
+apiVersion: kubeflow.org/v1
+kind: MPIJob
+metadata: {name: behind}
+spec:
+  mpiReplicaSpecs:
+    Launcher: {template: {spec: {containers: [{name: l, image: none, command: [sh, -c, "cd .; mpirun.$impl $root -np 2 ./${row%%:*}"]}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: w, image: none}]}}}
+YAML
+        run_job behind.yaml
+        told "mpirun of $impl behind a script, ${row%%:*}" "${row%%:*}" "${row#*:}"
+    done
+done
 done_testing

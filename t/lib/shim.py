@@ -20,7 +20,7 @@ AGENT_RUN, AGENT_NO_HOST, AGENT_EXITED, PEER_DATA = 128, 130, 131, 144
 SPAWN_STDIN, SPAWN_OPEN, SPAWN_SCRIPT, SPAWN_EXPAND = 1, 2, 4, 64
 SCRIPT_PATH, SCRIPT_BEGIN = "/dev/fd/9", "exec 9<&-; "
 ALL, REPLICA, PROCESS = range(3)
-VERSION = 10
+VERSION = 11
 
 # u: u32, i: i32, q: i64, s: string, v: list of strings, b: bytes
 BODIES = {
@@ -33,7 +33,7 @@ BODIES = {
              "process:u instance:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q left:s unseen:u by_itself:u"),
     RANK_STARTED: ("rank-started", "replica:u launch:u origin:s id:s rank:u size:u pid:u forwarded:u at:q log:s began:q program:q"),
     RANK_EXITED: ("rank-exited",
-                  "replica:u launch:u origin:s id:s rank:u known:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q told:q"),
+                  "replica:u launch:u origin:s id:s rank:u known:u status:u at:q rss:q oom:u limit:q peak:q where:s shm:q shm_free:q told:q error:i what:s"),
     BYE: ("bye", ""),
     HEARD: ("heard", ""),
     OPENED: ("opened", "replica:u at:q"),

@@ -21,6 +21,11 @@ static void check(const char *content, int want, const char *want_name, const ch
     is_str(name, want_name, "%s", what);
 }
 
+static void put(const char *name, const char *content)
+{
+    is_int(io_write_atomic(AT_FDCWD, name, content, strlen(content), NULL), 0, "%s is made", name);
+}
+
 int main(void)
 {
     char dir[] = "/tmp/shebang.XXXXXX", name[5], longer[2 * SHEBANG_BYTES];
@@ -35,6 +40,23 @@ int main(void)
     check("#!/bin/sh\r\necho\r\n", -EILSEQ, "/bin/sh", "CRLF");
     check("#!/usr/bin/env python3\r\n", -EILSEQ, "/usr/bin/env", "CRLF after an argument");
     check("#!/no/such/sh\r\n", -EILSEQ, "/no/such/sh", "CRLF comes before a missing file");
+    is_int(shebang_error("script", ENOENT), EILSEQ, "as an error");
+    check("#!./good\n", -ENOENT, "./good", "a relative one");
+    is_int(shebang_error("script", ENOENT), ELIBACC, "as an error");
+    is_int(shebang_error("script", EACCES), EACCES, "another error stays");
+    is_int(shebang_error("nothing", ENOENT), ENOENT, "so does that of a file that is not there");
+    put("bad", "#!/no/such/python -x\n");
+    check("#!./bad\n", -ELIBBAD, "/no/such/python", "the interpreter's own does not exist");
+    is_int(shebang_error("script", ENOENT), ELIBBAD, "as an error");
+    put("crlf", "#!/bin/sh\r\n");
+    check("#!./crlf\n", -ELIBBAD, "/bin/sh", "or ends in a carriage return");
+    put("good", "#!/bin/sh\n");
+    check("#!./good\n", 0, "/bin/sh", "a script as an interpreter is fine");
+    check("#!./script\n", 0, "./script", "one that is its own interpreter is the kernel's matter");
+    put("elf", "\177ELF and more");
+    is_int(shebang_error("elf", ENOENT), ELIBEXEC, "a binary without a loader");
+    has(shebang_reason(ELIBBAD), "own interpreter does not exist", "in words");
+    has(shebang_reason(EAGAIN), "ulimit -u", "a limit on processes");
     check("echo\r\n", 0, "", "no script");
     check("", 0, "", "an empty file");
     check("#!\n", 0, "", "nothing is named");

@@ -29,6 +29,8 @@ static const char *ending_differs(const struct ending *a, const struct ending *b
         return "left";
     if (strcmp(a->memory_of, b->memory_of) != 0)
         return "memory_of";
+    if (strcmp(a->program, b->program) != 0)
+        return "program";
     if (strcmp(a->init, b->init) != 0)
         return "init";
     return strcmp(a->exec_what, b->exec_what) != 0 ? "exec_what" : NULL;
