@@ -38,6 +38,7 @@
 #include "rundir/command_line.h"
 #include "rundir/evidence.h"
 #include "foreground/driver.h"
+#include "rundir/lost_logs.h"
 #include "rundir/outputs.h"
 #include "rundir/reserve.h"
 
@@ -221,6 +222,8 @@ static void findings_gather(const struct run *run, const struct job *job, struct
 {
     *f = (struct findings){.outputs = STRVEC_INIT, .missing = STRBUF_INIT};
     rundir_missing(&run->rd, &f->missing);
+    if (f->missing.len == 0 && run->engine->here)
+        lost_logs(run->rd.logs_fd, job, run->gaps.v, run->gaps.n, &f->missing);
     evidence_gather(&f->evidence, run->rd.logs_fd, job);
     outputs_find(run->rd.fd, run->rd.path, &f->outputs);
 }

@@ -120,7 +120,7 @@ static void tell_tail(const struct job *job, const struct verdict_context *ctx)
 
     if (ctx->tail->n == 0 && gap)
         (void)fprintf(stderr, "  its output is missing from %s: %s\n", ctx->log,
-                      err_reason(gap->error));
+                      log_gap_reason(gap));
     else if (ctx->log && *ctx->log && ctx->tail->n == 0 && job->cause.kind != CAUSE_EXEC &&
              !*ctx->missing)
         (void)fprintf(stderr, "  no output\n");

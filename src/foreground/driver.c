@@ -678,6 +678,14 @@ static void show_the_rest(struct driver *d)
 }
 
 /* Whoever owns handles closes them first; what is left then is ours. */
+static void add_cut(void *ctx, const char *log, int64_t bytes)
+{
+    struct driver *d = ctx;
+
+    log_gaps_add(d->opts->gaps,
+                 &(struct unlogged){.log = log, .error = -LOG_TRUNCATED, .missing = bytes});
+}
+
 static void finish(struct driver *d)
 {
     /* What is left is to tell it, and a signal that comes now must not prevent that, as its default
@@ -686,6 +694,8 @@ static void finish(struct driver *d)
     control_free(d->control);
     hang_free(d->hang);
     if (d->job->phase == JOB_ENDED && d->opts->ended)
+    if (d->live && d->job->phase == JOB_ENDED)
+        live_cut(d->live, add_cut, d);
         d->opts->ended(d->opts->ctx, d->job);
     if (d->live)
         show_the_rest(d);

@@ -52,6 +52,7 @@ struct source {
     bool over;         /* whoever wrote it has ended */
     int fd;            /* -1 until there is something to read */
     uint64_t at;       /* so far it was read */
+    int64_t lost;      /* was read, and then truncated */
     struct marks_of *marks;
     struct stream {
         struct source *source;
@@ -221,6 +222,18 @@ static bool take_piece(struct live *lv, struct source *s)
     return s->pieces != NULL;
 }
 
+/* Somebody else has truncated it: `: >FILE`. */
+static bool is_cut(struct source *s)
+{
+    struct stat st;
+
+    if (fstat(s->fd, &st) < 0 || (uint64_t)st.st_size >= s->at)
+        return false;
+    s->lost += (int64_t)(s->at - (uint64_t)st.st_size);
+    s->at = 0;
+    return true;
+}
+
 static ssize_t read_log(struct live *lv, struct source *s, char *buf)
 {
     int fd = s->fd >= 0 ? s->fd : lv->opts.open_log(lv->opts.ctx, s->name);
@@ -228,6 +241,8 @@ static ssize_t read_log(struct live *lv, struct source *s, char *buf)
         return 0;
     s->fd = fd;
     ssize_t n = pread(s->fd, buf, READ_CHUNK, (off_t)s->at);
+    if (n == 0 && s->at > 0 && is_cut(s)) /* what comes now is written at its beginning */
+        n = pread(s->fd, buf, READ_CHUNK, 0);
     if (lv->n > lv->open_logs)
         close(TAKE_FD(s->fd));
     return n;
@@ -461,6 +476,23 @@ bool live_takes_errors(const struct live *lv)
 bool live_gave_up(const struct live *lv, bool is_err)
 {
     return screen_gave_up(lv->screen, is_err);
+}
+
+void live_cut(struct live *lv, void (*found)(void *ctx, const char *log, int64_t bytes), void *ctx)
+{
+    for (size_t i = 0; i < lv->n; i++) {
+        struct source *s = lv->sources[i];
+        int fd = s->fd >= 0 ? s->fd : lv->opts.open_log(lv->opts.ctx, s->name);
+
+        if (fd < 0)
+            continue;
+        s->fd = fd;
+        (void)is_cut(s);
+        if (lv->n > lv->open_logs)
+            close(TAKE_FD(s->fd));
+        if (s->lost > 0)
+            found(ctx, s->name, s->lost);
+    }
 }
 
 int live_error(const struct live *lv, bool is_err)

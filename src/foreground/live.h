@@ -66,6 +66,8 @@ bool live_takes_errors(const struct live *lv);
  * nobody reads is given up; see screen_drain(). */
 void live_finish(struct live *lv, bool (*hurried)(void));
 bool live_gave_up(const struct live *lv, bool is_err);
+/* Logs that the job has truncated: of those, how much was read that is not there any more. */
+void live_cut(struct live *lv, void (*found)(void *ctx, const char *log, int64_t bytes), void *ctx);
 /* Why not everything could be written there, as errno, or 0; see screen_error(). */
 int live_error(const struct live *lv, bool is_err);
 

@@ -53,7 +53,7 @@ void log_gaps_sentence(const struct log_gaps *g, struct strbuf *out)
                     bytes_text(g->v[i].bytes, size));
     if (g->n > LIMIT_GAPS_NAMED)
         strbuf_addf(out, " and %zu more", g->n - LIMIT_GAPS_NAMED);
-    strbuf_addf(out, " (%s)", err_reason(g->v[0].error));
+    strbuf_addf(out, " (%s)", log_gap_reason(&g->v[0]));
     if (g->not_shown > 0)
         strbuf_addf(out, "; %s of this output was not shown either",
                     bytes_text(g->not_shown, size));

@@ -247,6 +247,11 @@ static void attempts(const struct job *job, const struct report_context *ctx, st
     json_end(j);
 }
 
+const char *log_gap_reason(const struct log_gap *gap)
+{
+    return gap->error == LOG_TRUNCATED ? "truncated while the job ran" : err_reason(gap->error);
+}
+
 /* Only there if something is missing. */
 static void logs_incomplete(const struct report_context *ctx, struct json *j)
 {
@@ -258,7 +263,7 @@ static void logs_incomplete(const struct report_context *ctx, struct json *j)
         json_object(j);
         json_kv_str(j, "log", ctx->gaps[i].log);
         json_kv_int(j, "missing_bytes", ctx->gaps[i].bytes);
-        json_kv_str(j, "reason", strerror(ctx->gaps[i].error));
+        json_kv_str(j, "reason", log_gap_reason(&ctx->gaps[i]));
         json_end(j);
     }
     json_end(j);

@@ -4,14 +4,18 @@
 #define JOB_REPORT_H
 
 #include "doc/json.h"
+#include <errno.h>
+
 #include "job/job.h"
 
-/* A log that could not be written to its end. */
+/* A log that could not be written to its end, or was truncated. */
 struct log_gap {
     char *log;
-    int error;     /* errno */
+    int error;     /* errno, or LOG_TRUNCATED */
     int64_t bytes; /* that are missing */
 };
+#define LOG_TRUNCATED ENODATA /* as the error: somebody else has truncated it */
+const char *log_gap_reason(const struct log_gap *gap);
 
 struct report_context {
     const char *engine;

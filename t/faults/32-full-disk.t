@@ -110,6 +110,23 @@ removes /logs 'logs were'
 removes /journal.jsonl 'journal was'
 removes '' 'run directory was'
 # shellcheck disable=SC2016 # the job's
+run_job -n 1 -- sh -c 'echo hello; sleep 1; rm "$MUSTER_RUN_DIR"/logs/*; exit 3'
+like "$(cat "$err")" '; its log worker-0.rank-0.log was removed while it ran: /' "all logs removed, by their names"
+unlike "$(cat "$err")" 'no output|; logs: ' "all logs removed, by their names: nothing else is claimed"
+# shellcheck disable=SC2016 # the job's
+run_job -n 3 -- sh -c 'echo hello; test $RANK = 0 || exec sleep 60; sleep 1; rm "$MUSTER_RUN_DIR"/logs/worker-0.rank-[01].log; exit 3'
+like "$(report verdict)" 'its logs worker-0.rank-0.log, worker-0.rank-1.log were removed while it ran$' "two logs removed, one of a rank that was stopped"
+# A log that is truncated lacks what it held; what comes later is shown.
+# shellcheck disable=SC2016 # the job's
+run_job -n 1 -- sh -c 'echo hello; sleep 1; : >"$MUSTER_RUN_DIR/logs/worker-0.rank-0.log"; exit 3'
+like "$(cat "$err")" 'logs are incomplete: worker-0.rank-0.log lacks 6 B \(truncated while the job ran\)' "a truncated log: the verdict"
+unlike "$(cat "$err")" 'no output' "a truncated log: not that it wrote nothing"
+is "$(report logs_incomplete.0.log) $(report logs_incomplete.0.missing_bytes) $(report logs_incomplete.0.reason)" \
+    "worker-0.rank-0.log 6 truncated while the job ran" "a truncated log: the report"
+# shellcheck disable=SC2016 # the job's
+run_job -n 1 -- sh -c 'echo first; sleep 1; : >"$MUSTER_RUN_DIR/logs/worker-0.rank-0.log"; sleep 1; echo then'
+is "$(sed 's/.*] //' "$out" | tr '\n' ' ')" "first then " "a truncated log: what is written later is shown"
+# shellcheck disable=SC2016 # the job's
 run_job -n 1 -- sh -c 'rm -rf "$MUSTER_RUN_DIR"'
 is "$rc:$(report outcome)" 0:succeeded "a success that removes its run directory is one"
 like "$(report verdict)" '; its run directory was removed while it ran$' "and says so"
