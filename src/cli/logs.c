@@ -26,7 +26,9 @@
 #include "cli/logs_show.h"
 #include "cli/target.h"
 #include "cli/tell.h"
+#include "engine/engine.h"
 #include "journal/journal.h"
+#include "rundir/lost_logs.h"
 
 #define LOOK_MS 100
 #define BAR_LOOKS 10 /* looks after which a progress bar that has moved becomes a line */
@@ -415,6 +417,33 @@ static int find_run(const struct verb *verb, struct arena *a, const struct opera
     return target_find(verb, a, word, ret);
 }
 
+/* What of the logs is not there any more; true if something is not. */
+static bool tell_lost(struct arena *a, const struct view *view, const struct run_ref *run)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT, lost = STRBUF_INIT;
+    struct job *job = NULL;
+
+    if (runs_report(run, &text, NULL) == 0) {
+        const struct node *gaps = node_get(json_node(a, text.buf, text.len), "logs_incomplete");
+
+        for (size_t i = 0; gaps && gaps->type == NODE_SEQ && i < gaps->n; i++)
+            strbuf_addf(&lost, "%s%s is incomplete: %s", i ? "; " : "",
+                        node_text(node_get(gaps->items[i], "log"), "?"),
+                        node_text(node_get(gaps->items[i], "reason"), "?"));
+    }
+    if (lost.len == 0 && journal_load(a, view->dir_fd, &job, NULL) == 0) {
+        if (strcmp(job->plan->facts->site.engine, engine_local.name) == 0)
+            lost_logs(view->logs_fd, job, NULL, 0, &lost);
+        job_free(job);
+    }
+    if (lost.len == 0)
+        return false;
+    strbuf_truncate(&text, 0);
+    strbuf_add_escaped(&text, lost.buf, lost.len);
+    tell_error("%s: %s", run->id, text.buf);
+    return true;
+}
+
 static int run_logs(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -440,6 +469,10 @@ static int run_logs(const struct verb *verb, int argc, char **argv)
     if (view.dir_fd < 0)
         return target_failed(&run, &e);
     view.logs_fd = openat(view.dir_fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (view.logs_fd < 0 && ended) {
+        (void)err_sys(&e, -errno, "cannot open its logs");
+        return target_failed(&run, &e);
+    }
     look_for_logs(&view);
     bool follows = o.follow && !ended;
     view.how.prefixed = want_prefix(&view, follows);
@@ -458,7 +491,10 @@ static int run_logs(const struct verb *verb, int argc, char **argv)
     finish_lines(&view);
     if (run.kept_until)
         tell_note("the job is detached; muster attach fetches the rest of its output");
-    return finish_output();
+    code = finish_output();
+    if (code == 0 && (ended || follows) && tell_lost(a, &view, &run))
+        code = EXIT_FAILED;
+    return code;
 }
 
 static const struct opt opts[] = {

@@ -218,12 +218,19 @@ static bool never_began(const struct job *job)
     return plan_refused(job->plan) && job->cause.kind == CAUSE_EXEC;
 }
 
+static void add_lost_logs(const struct run *run, const struct job *job, struct strbuf *out)
+{
+    lost_logs(run->rd.logs_fd, job, run->gaps.v, run->gaps.n, out);
+    if (out->len > 0)
+        strbuf_addstr(out, " while it ran");
+}
+
 static void findings_gather(const struct run *run, const struct job *job, struct findings *f)
 {
     *f = (struct findings){.outputs = STRVEC_INIT, .missing = STRBUF_INIT};
     rundir_missing(&run->rd, &f->missing);
     if (f->missing.len == 0 && run->engine->here)
-        lost_logs(run->rd.logs_fd, job, run->gaps.v, run->gaps.n, &f->missing);
+        add_lost_logs(run, job, &f->missing);
     evidence_gather(&f->evidence, run->rd.logs_fd, job);
     outputs_find(run->rd.fd, run->rd.path, &f->outputs);
 }

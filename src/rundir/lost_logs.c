@@ -64,5 +64,5 @@ void lost_logs(int logs_fd, const struct job *job, const struct log_gap *gaps, s
     strbuf_addf(out, "its log%s %s", l.n > 1 ? "s" : "", names.buf);
     if (l.n > LIMIT_GAPS_NAMED)
         strbuf_addf(out, " and %zu more", l.n - LIMIT_GAPS_NAMED);
-    strbuf_addf(out, " %s removed while it ran", l.n > 1 ? "were" : "was");
+    strbuf_addstr(out, l.n > 1 ? " were removed" : " was removed");
 }

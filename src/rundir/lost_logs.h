@@ -6,7 +6,7 @@
 #include "job/job.h"
 #include "job/report.h"
 
-/* "its log worker-0.rank-0.log was removed while it ran", of processes and ranks whose end was
+/* "its log worker-0.rank-0.log was removed", of processes and ranks whose end was
  * observed on this machine: then their log exists, even if they wrote nothing. Logs with a gap are
  * told elsewhere. Nothing if all are there. */
 void lost_logs(int logs_fd, const struct job *job, const struct log_gap *gaps, size_t n_gaps,

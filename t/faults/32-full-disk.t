@@ -116,6 +116,9 @@ unlike "$(cat "$err")" 'no output|; logs: ' "all logs removed, by their names: n
 # shellcheck disable=SC2016 # the job's
 run_job -n 3 -- sh -c 'echo hello; test $RANK = 0 || exec sleep 60; sleep 1; rm "$MUSTER_RUN_DIR"/logs/worker-0.rank-[01].log; exit 3'
 like "$(report verdict)" 'its logs worker-0.rank-0.log, worker-0.rank-1.log were removed while it ran$' "two logs removed, one of a rank that was stopped"
+"$MUSTER" logs >logs.out 2>logs.err
+is "$?:$(cat logs.out)" "1:hello" "two logs removed: logs shows the third"
+like "$(cat logs.err)" 'its logs worker-0.rank-0.log, worker-0.rank-1.log were removed$' "two logs removed: and says what is missing"
 # A log that is truncated lacks what it held; what comes later is shown.
 # shellcheck disable=SC2016 # the job's
 run_job -n 1 -- sh -c 'echo hello; sleep 1; : >"$MUSTER_RUN_DIR/logs/worker-0.rank-0.log"; exit 3'
@@ -123,6 +126,7 @@ like "$(cat "$err")" 'logs are incomplete: worker-0.rank-0.log lacks 6 B \(trunc
 unlike "$(cat "$err")" 'no output' "a truncated log: not that it wrote nothing"
 is "$(report logs_incomplete.0.log) $(report logs_incomplete.0.missing_bytes) $(report logs_incomplete.0.reason)" \
     "worker-0.rank-0.log 6 truncated while the job ran" "a truncated log: the report"
+like "$("$MUSTER" logs 2>&1)" 'worker-0.rank-0.log is incomplete: truncated while the job ran$' "a truncated log: logs"
 # shellcheck disable=SC2016 # the job's
 run_job -n 1 -- sh -c 'echo first; sleep 1; : >"$MUSTER_RUN_DIR/logs/worker-0.rank-0.log"; sleep 1; echo then'
 is "$(sed 's/.*] //' "$out" | tr '\n' ' ')" "first then " "a truncated log: what is written later is shown"
