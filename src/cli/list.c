@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
+#include "cli/tell.h"
 #include "doc/json.h"
 
 struct options {
@@ -112,7 +113,7 @@ static void print_table(struct arena *a, const struct runs *runs, const struct o
         (void)fflush(stdout);
         (void)fprintf(stderr, "%zu more; use --all to list them\n", left);
     }
-    if (shown == 0)
+    if (shown == 0 && runs->fault.code == 0)
         (void)fprintf(stderr, o->running ? "no job is running\n" : "there are no runs\n");
 }
 
@@ -140,7 +141,11 @@ static int run_list(const struct verb *verb, int argc, char **argv)
         print_ids(&runs, o.running);
     else
         print_table(a, &runs, &o);
-    return finish_output();
+    code = finish_output();
+    if (runs.fault.code == 0)
+        return code;
+    tell_error("%s", runs.fault.text);
+    return EXIT_FAILED;
 }
 
 static const char *const outputs[] = {"human", "json", NULL};

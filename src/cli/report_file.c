@@ -28,6 +28,8 @@ static int write_in_place(const char *path, bool is_link, const char *data, size
         (void)fchmod(fd, 0600);
     if (r == 0)
         r = io_write_all(fd, data, n);
+    if (r == -EINTR || r == -EPIPE) /* drain_guard()'s timer has ended the wait for a reader */
+        return err_set(e, r, "%s: nothing reads this pipe", path);
     return r < 0 ? err_sys(e, r, "%s", path) : 0;
 }
 
@@ -36,6 +38,19 @@ static bool is_anothers(const struct stat *st)
 {
     return (S_ISLNK(st->st_mode) || S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode)) &&
            st->st_uid != geteuid() && st->st_uid != 0;
+}
+
+static int check_owner(const char *path, const struct stat *st, struct err *e)
+{
+    bool is_link = S_ISLNK(st->st_mode);
+
+    if (!is_anothers(st))
+        return 0;
+    return err_set(e, -EPERM, "%s is a %s of uid %u; refusing to %s it", path,
+                   is_link                 ? "link"
+                   : S_ISSOCK(st->st_mode) ? "socket"
+                                           : "pipe",
+                   st->st_uid, is_link ? "follow" : "write to");
 }
 
 int tell_check_file(const char *path, struct err *e)
@@ -51,6 +66,8 @@ int tell_check_file(const char *path, struct err *e)
         return err_set(e, -EBADF, "stderr is closed");
     if (strcmp(path, "-") == 0)
         return 0;
+    if (lstat(path, &st) == 0 && check_owner(path, &st, e) < 0)
+        return e->code;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return S_ISDIR(st.st_mode) ? err_set(e, -EISDIR, "%s is a directory", path) : 0;
     return access(dir, W_OK | X_OK) < 0 ? err_sys(e, -errno, "%s", dir) : 0;
@@ -65,9 +82,8 @@ int tell_write_file(const char *path, const char *data, size_t n, struct err *e)
         return r < 0 ? err_sys(e, r, "stdout") : 0;
     }
     bool there = lstat(path, &st) == 0;
-    if (there && is_anothers(&st))
-        return err_set(e, -EPERM, "%s is a %s of uid %u; refusing to follow it", path,
-                       S_ISLNK(st.st_mode) ? "link" : "pipe", st.st_uid);
+    if (there && check_owner(path, &st, e) < 0)
+        return e->code;
     if (there && !S_ISREG(st.st_mode))
         return write_in_place(path, S_ISLNK(st.st_mode), data, n, e);
 

@@ -228,6 +228,9 @@ static void add_each(struct arena *a, const char *home, bool scratch, struct run
     struct dirent **list = NULL;
     int n = scandir(home, &list, is_run, alphasort);
 
+    /* a scratch directory of another user's holds none of ours: $XDG_RUNTIME_DIR after `su` */
+    if (n < 0 && errno != ENOENT && !scratch && runs->fault.code == 0)
+        (void)err_sys(&runs->fault, -errno, "cannot read %s", home);
     for (int i = 0; i < n; i++) {
         auto_free char *path = xasprintf("%s/%s", home, list[i]->d_name);
         struct run_ref ref = nothing_known(arena_strdup(a, list[i]->d_name), "");
@@ -400,6 +403,12 @@ static int find_directory(struct arena *a, const char *word, struct run_ref *ret
     return runs_at(a, path ? path : word, ret, e);
 }
 
+/* The run that is meant may be there. */
+static int tell_fault(const struct runs *runs, struct err *e)
+{
+    return err_set(e, runs->fault.code, "%s", runs->fault.text);
+}
+
 static bool is_dots(const char *word)
 {
     return strcmp(word, ".") == 0 || strcmp(word, "..") == 0;
@@ -417,8 +426,10 @@ int runs_find(struct arena *a, const char *word, enum runs_want want, struct run
     if (word && want != RUNS_ONLY && (strchr(word, '/') || is_dots(word)))
         return find_directory(a, word, ret, e);
     runs_list(a, &runs);
-    if (!word)
-        return find_unnamed(&runs, want, ret, e);
+    if (!word) {
+        int r = find_unnamed(&runs, want, ret, e);
+        return r == -ENOENT && runs.fault.code ? tell_fault(&runs, e) : r;
+    }
     for (size_t i = 0; i < ARRAY_SIZE(order) && *word; i++) {
         int r = pick(&runs, order[i], word, want, ret, e);
         if (r != 0)
@@ -426,7 +437,7 @@ int runs_find(struct arena *a, const char *word, enum runs_want want, struct run
     }
     if (*word && want != RUNS_ONLY && find_directory(a, word, ret, NULL) == 0)
         return 0;
-    return unknown(&runs, word, e);
+    return runs.fault.code ? tell_fault(&runs, e) : unknown(&runs, word, e);
 }
 
 /* --- what it has to say ----------------------------------------------------------------------- */

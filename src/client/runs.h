@@ -41,9 +41,11 @@ struct run_ref {
 struct runs { /* in the arena, in the order in which they started */
     struct run_ref *v;
     size_t n;
+    struct err fault; /* code 0, or the first directory of runs that could not be read */
 };
 
-/* Lists all runs of this user. Unreadable ones are omitted. */
+/* Lists all runs of this user. Unreadable ones are omitted, and so are those of a directory that
+ * cannot be read: then ret->fault says which and why. */
 void runs_list(struct arena *a, struct runs *ret);
 
 /* Finds a run by its directory. -ENOENT if it is not a run directory. */

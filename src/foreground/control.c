@@ -133,11 +133,11 @@ static void refuse(struct client *c, const char *fmt, ...)
 }
 
 /* Of a run whose supervisor is stopped the state is that of the moment when it was. */
-static bool is_impeded(const struct client *c)
+static pid_t stopped(const struct client *c)
 {
     const struct control_host *host = &c->control->host;
 
-    return host->is_impeded && host->is_impeded(host->ctx);
+    return host->stopped ? host->stopped(host->ctx) : 0;
 }
 
 static void answer_state(struct client *c, const struct strbuf *body)
@@ -153,7 +153,7 @@ static void answer_state(struct client *c, const struct strbuf *body)
     json_kv_str(&j, "name", job->plan->spec->name);
     json_kv_str(&j, "dialect", job->plan->spec->dialect);
     json_kv_str(&j, "phase", job_state_name(job));
-    json_kv_str(&j, "remark", is_impeded(c) ? "supervisor stopped" : "");
+    json_kv_str(&j, "remark", stopped(c) ? "supervisor stopped" : "");
     json_kv_int(&j, "started", job->created);
     json_kv_int(&j, "now", clock_run());
     json_kv_str(&j, "run_dir", plan_records(job->plan));
@@ -185,8 +185,8 @@ static void serve_show(struct client *c, const struct node *head)
     evidence_gather(&ev, logs_fd, c->control->host.job);
     struct report_context ctx = {.engine = c->control->host.engine_name,
                                  .outputs = (const char *const *)outputs.v,
-                                 .aside = is_impeded(c) ? "the supervisor (muster-shim) is stopped"
-                                                        : NULL};
+                                 .aside =
+                                     stopped(c) ? "the supervisor (muster-shim) is stopped" : NULL};
     evidence_report(&ev, &ctx);
     report_write(c->control->host.job, &ctx, &j);
     strbuf_addch(&body, '\n');
@@ -371,6 +371,12 @@ static void serve_exec(struct client *c, const struct node *head)
         return;
     if (!en->ops->exec) {
         refuse(c, "engine %s cannot run a command in a replica", c->control->host.engine_name);
+        return;
+    }
+    if (stopped(c)) { /* it could only be waited for */
+        refuse(c,
+               "the supervisor (muster-shim, pid %d) is stopped; continue it with `kill -CONT %d`",
+               (int)stopped(c), (int)stopped(c));
         return;
     }
     int code = en->ops->exec(en, r->id, command->text, c->fds, &client, &c->exec, &e);

@@ -17,7 +17,7 @@ struct control_host { /* the run as its socket sees it */
     int scratch_fd;
     void (*post)(void *ctx, const struct observation *o); /* folded, committed, acted upon */
     void (*signal)(void *ctx, int sig);
-    bool (*is_impeded)(void *ctx); /* is the supervisor stopped? */
+    pid_t (*stopped)(void *ctx); /* the pid of the supervisor if it is stopped; else 0 */
     void *ctx;
 };
 

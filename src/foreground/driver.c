@@ -417,11 +417,12 @@ static pid_t engine_root(void *ctx)
     return d->opts->engine->here->root(d->engine);
 }
 
-static bool is_impeded(void *ctx)
+static pid_t stopped(void *ctx)
 {
     const struct driver *d = ctx;
+    pid_t shim = d->opts->engine->here && d->engine ? engine_root(ctx) : 0;
 
-    return d->opts->engine->here && d->engine && proc_state(engine_root(ctx)) == 'T';
+    return shim && proc_state(shim) == 'T' ? shim : 0;
 }
 
 /* The kernel says so when a child is stopped or goes on: a run in which neither happens pays
@@ -467,7 +468,7 @@ static void open_control(struct driver *d, int scratch_fd)
                                       .scratch_fd = scratch_fd,
                                       .post = posted,
                                       .signal = pass_signal,
-                                      .is_impeded = is_impeded,
+                                      .stopped = stopped,
                                       .ctx = d};
 
     if (control_open(&d->loop, &host, &d->control, &e) < 0)
@@ -677,7 +678,6 @@ static void show_the_rest(struct driver *d)
         d->opts->note(text.buf);
 }
 
-/* Whoever owns handles closes them first; what is left then is ours. */
 static void add_cut(void *ctx, const char *log, int64_t bytes)
 {
     struct driver *d = ctx;
@@ -686,6 +686,7 @@ static void add_cut(void *ctx, const char *log, int64_t bytes)
                  &(struct unlogged){.log = log, .error = -LOG_TRUNCATED, .missing = bytes});
 }
 
+/* Whoever owns handles closes them first; what is left then is ours. */
 static void finish(struct driver *d)
 {
     /* What is left is to tell it, and a signal that comes now must not prevent that, as its default
@@ -693,9 +694,9 @@ static void finish(struct driver *d)
     drain_hold_signals();
     control_free(d->control);
     hang_free(d->hang);
-    if (d->job->phase == JOB_ENDED && d->opts->ended)
     if (d->live && d->job->phase == JOB_ENDED)
         live_cut(d->live, add_cut, d);
+    if (d->job->phase == JOB_ENDED && d->opts->ended)
         d->opts->ended(d->opts->ctx, d->job);
     if (d->live)
         show_the_rest(d);

@@ -23,7 +23,7 @@ bool places_is_private(const char *path)
     struct stat st;
 
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-           (st.st_mode & 077) == 0;
+           (st.st_mode & 0777) == 0700; /* 000 would be private, and of no use */
 }
 
 /* 0 if the directory can be made and written to, or is there and can be; else -errno. */

@@ -48,6 +48,17 @@ static void send_started(struct shim *s, const struct request *rq, pid_t pid)
     report_end(s, frame);
 }
 
+/* What failed, without the reason that err_sys() appends: the code has it. */
+static void put_what(struct strbuf *out, const struct err *e)
+{
+    auto_free char *what = xstrdup(e->text), *reason = xasprintf(": %s", err_reason(-e->code));
+    size_t n = strlen(what), cut = strlen(reason);
+
+    if (n > cut && strcmp(what + n - cut, reason) == 0)
+        what[n - cut] = '\0';
+    wire_put_str(out, what);
+}
+
 static void send_failed(struct shim *s, const struct request *rq, const struct err *e)
 {
     struct strbuf *out = &s->link.out;
@@ -56,7 +67,7 @@ static void send_failed(struct shim *s, const struct request *rq, const struct e
     wire_put_u32(out, rq->process);
     wire_put_u32(out, rq->instance);
     wire_put_u32(out, (uint32_t)e->code);
-    wire_put_str(out, e->text);
+    put_what(out, e);
     wire_put_i64(out, clock_run());
     report_end(s, frame);
 }

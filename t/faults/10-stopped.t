@@ -83,6 +83,9 @@ shim=$(shim_of $pid)
 stop "$shim"
 ok "a stopped shim: the run says so" wait_until 20 grep -q "the supervisor (muster-shim, pid $shim) is stopped" "$err"
 like "$("$MUSTER" list -r)" 'running \(supervisor stopped\)' "a stopped shim: list"
+timeout -k 5 20 "$MUSTER" exec worker-0 -- true >"$WORK/exec" 2>&1 </dev/null
+is "$?" 1 "a stopped shim: exec does not wait for it"
+like "$(cat "$WORK/exec")" 'the supervisor \(muster-shim, pid [0-9]+\) is stopped; continue it with `kill -CONT [0-9]+`' "a stopped shim: exec says so"
 like "$("$MUSTER" list -r -o json | tr -d "\n")" '"state": "running", +"remark": "supervisor stopped", +"running": true' "a stopped shim: list -o json has a plain state"
 like "$("$MUSTER" show)" 'running: .*; the supervisor \(muster-shim\) is stopped$' "a stopped shim: show"
 kill -CONT "$shim"

@@ -50,6 +50,19 @@ refused "a missing secret" secret 'token' secret.yaml
 sed 's/env: .*}/volumeMounts: [{name: v, mountPath: \/mnt\/s}]}/; s/^          containers:/          volumes: [{name: v, secret: {secretName: token}}]\n          containers:/' secret.yaml >secret-volume.yaml
 refused "a missing secret that is a volume" secret 'token' secret-volume.yaml
 
+sed 's/secret: {secretName: token}/persistentVolumeClaim: {claimName: data}/' secret-volume.yaml >claim.yaml
+refused "a missing volume claim" unschedulable 'claim data is not available locally' claim.yaml
+sed 's/secret: {secretName: token}/hostPath: {path: \/no\/such}/' secret-volume.yaml >host-path.yaml
+refused "a missing host path" unschedulable '/no/such does not exist' host-path.yaml
+if unshare --mount true 2>/dev/null; then
+    sed 's/secret: {secretName: token}/emptyDir: {}/; s/mountPath: [^}]*/mountPath: \/etc\/passwd/' secret-volume.yaml >over-file.yaml
+    refused "a directory over a file" unschedulable 'volume v is a directory and cannot be mounted at /etc/passwd, which is a file' --isolate names over-file.yaml
+    sed 's/secret: {secretName: token}/hostPath: {path: \/etc\/passwd}/; s/mountPath: [^}]*/mountPath: \/mnt/' secret-volume.yaml >over-dir.yaml
+    refused "a file over a directory" unschedulable 'volume v is a file and cannot be mounted at /mnt, which is a directory' --isolate names over-dir.yaml
+else
+    skip "no mount namespaces here" 18
+fi
+
 native '    resources: {gpu: 2}' ''
 if [ -e /dev/nvidiactl ]; then
     skip "this machine may have GPUs"

@@ -20,13 +20,17 @@ if [ "$(id -u)" -eq 0 ] && can_be_user; then
     mkfifo -m 666 shared/pipe
     chown nobody shared/pipe
     for kind in link pipe; do
-        "$MUSTER" run --report "$WORK/shared/$kind" -n 1 -- true >"$out" 2>"$err"
+        rm -f ran
+        "$MUSTER" run --report "$WORK/shared/$kind" -n 1 -- touch ran >"$out" 2>"$err"
         is "$?" 125 "another user's $kind: exit code"
-        like "$(cat "$err")" "shared/$kind is a $kind of uid [0-9]+; refusing to follow it" "another user's $kind: it is said"
+        verb='write to'
+        [ $kind = pipe ] || verb=follow
+        like "$(cat "$err")" "the report cannot be written: .*shared/$kind is a $kind of uid [0-9]+; refusing to $verb it" "another user's $kind: it is said"
+        ok "another user's $kind: before the job" test ! -e ran
     done
     is "$(cat precious)" precious "another user's link: nothing is overwritten"
 else
-    skip "not root" 5
+    skip "not root" 7
 fi
 
 # --- junk in run directories ---------------------------------------------------------------------
@@ -114,6 +118,41 @@ is "$rc $(report exit_code)" "2 2" "a directory as the run's report: exit status
 like "$(cat "$err")" 'note: cannot rename report.json.*: Is a directory \(run directory /' "a directory as the run's report: it is said"
 like "$("$MUSTER" show | sed 1q)" ': failed: rank 1 .* exited with status 2 .*; its report cannot be read: .*; this is from its journal$' "a directory as the run's report: show has the journal's"
 is "$("$MUSTER" show -o json >show.json; json exit_code show.json)" 2 "a directory as the run's report: show -o json"
+
+# --- a directory of runs that cannot be read -------------------------------------------------------
+
+if can_be_user; then
+    user_copy
+    mkdir "$USER_DIR/closed"
+    chmod 711 "$USER_DIR"
+    mkdir -m 700 "$WORK/roots"
+    for state in "$USER_DIR/closed" "$WORK/roots"; do
+        mkdir -p "$state/muster/runs"
+    done
+    chown -R "$USER_ID" "$USER_DIR/closed"
+    chmod 000 "$USER_DIR/closed/muster/runs"
+    chmod 711 "$WORK"
+    for state in "$USER_DIR/closed" "$WORK/roots"; do
+        for verb in 'list' 'list -q' 'list -o json' 'show' 'show 2030'; do
+            # shellcheck disable=SC2086 # words
+            as_user env XDG_STATE_HOME="$state" ./muster $verb >"$out" 2>"$err"
+            code=$?
+            [ $code -ne 0 ] || is "$code" "an error" "runs of another user, or closed: $verb"
+            like "$(cat "$err")" "error: cannot read $state/muster/runs: Permission denied" "runs of another user, or closed: $verb says so"
+            unlike "$(cat "$err")" 'no runs' "runs of another user, or closed: $verb does not say that there are none"
+        done
+    done
+    # one's own directory for sockets that is of no use is in nobody's way
+    mkdir "$USER_DIR/tmp"
+    mkdir -m 000 "$USER_DIR/tmp/muster-$USER_ID"
+    chown -R "$USER_ID" "$USER_DIR/tmp"
+    as_user env -u XDG_RUNTIME_DIR MUSTER_TMPDIR="$USER_DIR/tmp" ./muster run -n 1 -- true >"$out" 2>"$err"
+    is "$?" 0 "a scratch directory of mode 000: another one is used" || diag "$(cat "$err")"
+    like "$(cat "$err")" "muster-$USER_ID is not a directory of uid $USER_ID with mode 0700; using " "a scratch directory of mode 000: it is said"
+    chmod 700 "$USER_DIR/tmp/muster-$USER_ID" "$USER_DIR/closed/muster/runs"
+else
+    skip "no other user here" 22
+fi
 
 # --- umask ---------------------------------------------------------------------------------------
 

@@ -226,6 +226,24 @@ static int check_hides_ours(struct resolver *rs, struct mount_place *p)
     return 0;
 }
 
+/* Only a directory can be mounted over a directory, and a file over a file. What a subPath is, is
+ * known later. */
+static int check_shape(struct resolver *rs, struct mount_place *p)
+{
+    const char *volume = p->mount->volume;
+    bool dir = p->kind != PLACE_HERE || path_is_dir(p->here);
+    struct stat st;
+
+    if (p->inside || p->mount->sub_path || stat(p->path, &st) < 0 || S_ISDIR(st.st_mode) == dir)
+        return 0;
+    return mount_refuse(rs, p, -ENOTDIR,
+                        arena_printf(rs->a,
+                                     "volume %s is a %s and cannot be mounted at %s, which is a "
+                                     "%s on this machine",
+                                     volume, dir ? "directory" : "file", p->mount->path,
+                                     dir ? "file" : "directory"));
+}
+
 int mount_point(struct resolver *rs, struct mount_place *p, const struct mount_place *before,
                 size_t n_before)
 {
@@ -236,5 +254,7 @@ int mount_point(struct resolver *rs, struct mount_place *p, const struct mount_p
                             arena_printf(rs->a, "volume %s cannot be mounted at %s",
                                          p->mount->volume, p->mount->path));
     r = find_point(rs, p, before, n_before);
+    if (r == 0 && p->kind != PLACE_NONE)
+        r = check_shape(rs, p);
     return r == 0 && p->kind != PLACE_NONE ? check_hides_ours(rs, p) : r;
 }

@@ -109,9 +109,9 @@ static int find_volumes(struct arena *a, const struct survey_request *rq, struct
                             rq->use != SURVEY_RUN, &s->facts, e);
 
     return refused(rq, s,
-                   r == -EINVAL  ? CAUSE_NONE
-                   : r == -E2BIG ? CAUSE_UNSCHEDULABLE
-                                 : CAUSE_SECRET,
+                   r == -EINVAL   ? CAUSE_NONE
+                   : r == -ENOKEY ? CAUSE_SECRET /* or a config map */
+                                  : CAUSE_UNSCHEDULABLE,
                    r);
 }
 

@@ -103,7 +103,7 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
             p->kind = PLACE_FRESH;
         return m->optional
                    ? 0
-                   : mount_refuse(rs, p, -ENOENT,
+                   : mount_refuse(rs, p, -ENOKEY,
                                   arena_printf(rs->a,
                                                "volume %s: the %s %s is not available; use %s DIR "
                                                "to read it from DIR/%s, or --volume %s=PATH",
@@ -112,11 +112,11 @@ static int resolve_files(struct resolver *rs, struct mount_place *p)
     }
     for (size_t i = 0; i < m->n_items && !m->optional; i++)
         if (!has_key(rs->facts, source, m->from, m->items[i].key))
-            return mount_refuse(rs, p, -ENOENT,
+            return mount_refuse(rs, p, -ENOKEY,
                                 arena_printf(rs->a, "the %s %s of volume %s has no key %s", word,
                                              m->from, m->volume, m->items[i].key));
     if (m->sub_path && !m->expand_sub_path && !has_file(rs->facts, source, m))
-        return mount_refuse(rs, p, -ENOENT,
+        return mount_refuse(rs, p, -ENOKEY,
                             arena_printf(rs->a, "the %s %s of volume %s has no file %s", word,
                                          m->from, m->volume, m->sub_path));
     if (dir && realpath(dir, real))

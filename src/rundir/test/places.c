@@ -94,6 +94,8 @@ static void test_private(void)
     ok(places_is_private(run), "0700 and ours");
     ok(!places_is_private(open_dir), "open to others");
     ok(!places_is_private(file), "no directory");
+    ok(chmod(run, 0) == 0 && !places_is_private(run), "closed to ourselves");
+    ok(chmod(run, 0700) == 0 && places_is_private(run), "and open again");
     ok(symlink(run, link) == 0 && !places_is_private(link), "a symbolic link");
 }
 
