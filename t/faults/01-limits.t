@@ -71,7 +71,7 @@ if [ -n "${MUSTER_SAN:-}" ]; then
 else
     for n in 24 32 40 48 56 64 72 96 128; do
         for level in names none; do
-            limited -s $n "$MUSTER" run --isolate $level -n 2 -- echo hello
+            limited -s "$n" "$MUSTER" run --isolate "$level" -n 2 -- echo hello
             refused_or_fine "ulimit -s $n, $level"
         done
         for verb in 'list' 'logs' 'show' 'validate deep.yaml'; do

@@ -103,6 +103,7 @@ is_told() # NAME SHOW WAIT: extended regular expressions
     like "$(cat wait.out)" "$3" "$name: wait"
     unlike "$(cat show.out wait.out)" 'killed|could not be written' "$name: no other cause is claimed"
 }
+# shellcheck disable=SC2016 # for inner shells
 for what in 'mkfifo $0' 'ln -s /etc/passwd $0' 'head -c 2000 /dev/urandom >$0' 'mkdir $0'; do
     junk "report and journal: $what" sh -c "for f in report.json journal.jsonl; do rm -r \$f; sh -c '$what' \$f; done"
     is_told "$name" '^20300101-000000-aaaa: its report and journal cannot be read: ' 'has ended, but its report and journal cannot be read: '
@@ -113,6 +114,7 @@ done
 rm -rf "$runs/20300101-000000-aaaa"
 
 # A directory where the report should go, made by the job.
+# shellcheck disable=SC2016 # the job's
 run_job -n 2 -- sh -c 'mkdir -p $MUSTER_RUN_DIR/report.json/x; exit $((RANK * 2))'
 is "$rc $(report exit_code)" "2 2" "a directory as the run's report: exit status"
 like "$(cat "$err")" 'note: cannot rename report.json.*: Is a directory \(run directory /' "a directory as the run's report: it is said"
