@@ -44,8 +44,8 @@ bool io_fill_streams(void);
 /* Was it closed then? */
 bool io_stream_was_closed(int fd);
 
-/* A file that reaches the caller's limit (ulimit -f) fails with -EFBIG and does not end the process.
- * Programs that are executed have the default again. */
+/* A file that reaches the caller's limit (ulimit -f) fails with -EFBIG and does not end the
+ * process. Programs that are executed have the default again. */
 void io_survive_file_limit(void);
 
 /* The next connection of a listening socket, close-on-exec and non-blocking, or -errno. Where

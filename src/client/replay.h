@@ -1,7 +1,8 @@
 /* replay.h - a run that left no report, told from its record and its journal.
  *
- * Its muster was killed or could not write the report, or the report was damaged since. What is told is what the journal holds, no
- * more: where that has no end, who had ended how by then, and what was still running.
+ * Its muster was killed or could not write the report, or the report was damaged since. What is
+ * told is what the journal holds, no more: where that has no end, who had ended how by then, and
+ * what was still running.
  */
 #ifndef CLIENT_REPLAY_H
 #define CLIENT_REPLAY_H
