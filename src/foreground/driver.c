@@ -694,7 +694,7 @@ static void finish(struct driver *d)
     drain_hold_signals();
     control_free(d->control);
     hang_free(d->hang);
-    if (d->live && d->job->phase == JOB_ENDED)
+    if (d->live && d->opts->engine->here && d->job->phase == JOB_ENDED)
         live_cut(d->live, add_cut, d);
     if (d->job->phase == JOB_ENDED && d->opts->ended)
         d->opts->ended(d->opts->ctx, d->job);
