@@ -109,7 +109,7 @@
 #define LIMIT_PY_LINES (64 * 1024)       /* bytes of a function's line table */
 #define LIMIT_PY_MAPS (4 * 1024 * 1024)  /* text of /proc/PID/maps */
 #define LIMIT_PY_SOURCE (1024 * 1024)    /* a script that is read for a source line */
-#define LIMIT_NOTICE_MS 500             /* until the end of a killed mpirun is noticed */
+#define LIMIT_NOTICE_MS 500              /* until the end of a killed mpirun is noticed */
 #define LIMIT_LAST_RANKS_MS 300          /* between the end of an mpirun and that of its ranks */
 #define LIMIT_INSPECTION_S 60            /* time for a whole hang report */
 #define LIMIT_INSPECTION_BYTES (1 << 20) /* size of a hang report */

@@ -1,8 +1,8 @@
-/* change.c - what follows when a job that runs is changed: the number of its replicas, and the files
+/* change.c - what follows when a running job is changed: the number of its replicas, and the files
  * that tell its launcher of them.
  *
- * A plan is never changed. With another number of replicas the job has another plan; its state moves
- * over (resize.h), and so does what is known of its pods. Nothing may be on its way meanwhile.
+ * A plan is never changed. With another number of replicas the job has another plan; its state
+ * moves over (resize.h), and so does what is known of its pods. Nothing may be on its way meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>

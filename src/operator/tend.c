@@ -221,7 +221,7 @@ static void first_look(struct tended *t, const struct node *object)
     t->suspend = t->suspended = t->job->pause_wanted;
 }
 
-/* What may be changed of a job that runs: whether it is suspended, how many replicas it has, and how
+/* What may be changed of a running job: whether it is suspended, how many replicas it has, and how
  * they are scheduled. */
 static void look_again(struct tended *t, const struct node *object)
 {

@@ -9,7 +9,7 @@
  *     muster-shim connect        the way from outside to the one above, by its own streams
  *     muster-shim peer           the way from another pod of the run, by a connection
  *     muster-shim exec           a command in this pod for somebody outside, by its own streams
- *     muster-shim host           around a worker of the operator: commands of its launcher run there
+ *     muster-shim host           around a worker of the operator: runs commands of its launcher
  *     muster-shim kubexec        the rsh agent of such a launcher
  */
 #include <stdio.h>

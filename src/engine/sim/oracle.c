@@ -344,7 +344,7 @@ static struct expected by_stop(const struct sim *s, const struct event *stop)
 }
 
 /* Did the launcher end with 0 over ranks that had not? Of the mpirun that counts all have to;
- * of the others none may be left running, but by an mpirun that ended before and was tried again. */
+ * of the others none may be left running, but by one that ended before and was tried again. */
 static bool unfinished(const struct sim *s, const struct event *launcher)
 {
     uint32_t last = its_mpirun(s), base = 0, seen = 0;

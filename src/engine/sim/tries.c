@@ -66,7 +66,7 @@ static struct try look(const struct sim *s, size_t n, uint32_t mpirun)
     return t;
 }
 
-/* An end may be noticed late: by half a second, and by an eighth of the time it ran, at the most. */
+/* An end may be noticed late: by half a second, or an eighth of the time it ran, at the most. */
 static bool tries_again(const struct try *later, const struct try *t)
 {
     ns_t ended = t->told ? t->told : t->ranks == t->size ? t->last_exit : 0;
