@@ -2,7 +2,8 @@
  * that tell its launcher of them.
  *
  * A plan is never changed. With another number of replicas the job has another plan; its state
- * moves over (resize.h), and so does what is known of its pods. Nothing may be on its way meanwhile.
+ * moves over (resize.h), and so does what is known of its pods. Nothing may be on its way
+ * meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* companion.c - the PodGroup of a job and its autoscaler: they follow changes of the job's policy
- * and are deleted when no pod of the job is to be scheduled any more. carry.c creates them, before the
- * pods.
+ * and are deleted when no pod of the job is to be scheduled any more. carry.c creates them, before
+ * the pods.
  */
 #include <stdlib.h>
 #include <string.h>
