@@ -68,7 +68,7 @@ static uint32_t unfinished(const struct launch *l)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < l->size; i++)
+    for (uint32_t i = 0; l->ranks && i < l->size; i++)
         n += !(l->ranks[i].state == PROC_ENDED && ending_ok(&l->ranks[i].end));
     return n;
 }

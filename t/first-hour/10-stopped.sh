@@ -46,7 +46,7 @@ dir=$XDG_STATE_HOME/muster/runs/20200101-000000-trap
 mkdir -p "$dir/logs" "$dir/command.json"
 mkfifo "$dir/report.json" "$dir/journal.jsonl"
 run_muster list --all
-like "$rc:$(tr '\n' ' ' <"$out")" "^0:.*20200101-000000-trap +- +- +lost " "traps: a pipe does not stop list"
+like "$rc:$(tr '\n' ' ' <"$out")" "^0:.*20200101-000000-trap +- +- +unreadable " "traps: a pipe does not stop list"
 run_muster show 20200101-000000-trap
 is "$rc" 0 "traps: nor show"
 mkfifo "$dir/logs/worker-0.log"
