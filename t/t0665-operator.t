@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """muster-operator against an API server of the test's own (lib/fake_api.py): the life of jobs whose pods do what the test
 says. What real kubelets and schedulers make of the objects is in t/kubernetes/operator.t."""
+import atexit
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,12 @@ sys.path.insert(0, str(TOP / "t" / "lib"))
 from fake_api import Api, now  # noqa: E402
 
 OPERATOR = str(pathlib.Path(os.environ.get("MUSTER", TOP / "build" / "muster")).parent / "muster-operator")
+if os.environ.get("MUSTER_SAN"):
+    # A sanitized shim is too large for a ConfigMap. No pod runs here, so anything can take its place.
+    BESIDE = tempfile.mkdtemp(prefix="mt.")
+    atexit.register(shutil.rmtree, BESIDE, True)
+    OPERATOR = shutil.copy(OPERATOR, BESIDE)
+    pathlib.Path(BESIDE, "muster-shim-pod").write_bytes(b"\x7fELF")
 count = 0
 
 

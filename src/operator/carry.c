@@ -14,14 +14,43 @@
 struct asked { /* for an object */
     struct tended *t;
     const struct want *want;
+    struct asked *prev, *next; /* of the same job */
 };
+
+static struct asked *ask_new(struct tended *t, const struct want *want)
+{
+    struct asked *asked = xcalloc(1, sizeof(*asked));
+
+    *asked = (struct asked){.t = t, .want = want, .next = t->asked};
+    if (t->asked)
+        t->asked->prev = asked;
+    t->asked = asked;
+    return asked;
+}
+
+static void ask_free(struct asked *asked)
+{
+    if (asked->prev)
+        asked->prev->next = asked->next;
+    else
+        asked->t->asked = asked->next;
+    if (asked->next)
+        asked->next->prev = asked->prev;
+    free(asked);
+}
+
+void carry_release(struct tended *t)
+{
+    while (t->asked)
+        ask_free(t->asked);
+}
 
 static void answered(struct asked *asked)
 {
     struct tended *t = asked->t;
 
     t->in_flight--;
-    free(asked);
+    ask_free(asked);
     if (t->gone && t->in_flight == 0)
         tend_free(t);
 }
@@ -176,7 +205,7 @@ static void create(struct tended *t, const struct want *w)
                             .agent = t->op->agent,
                             .agent_key = t->agent_key,
                             .start = FIRST_START};
-    struct asked *asked = xcalloc(1, sizeof(*asked));
+    struct asked *asked = ask_new(t, w);
 
     if (w->replica >= 0)
         st.start = t->hands[w->replica].want;
@@ -184,7 +213,6 @@ static void create(struct tended *t, const struct want *w)
         st.suspended = t->suspend = t->suspended = true;
     if (w->kind == WANT_POD)
         t->hands[w->replica].creating = true;
-    *asked = (struct asked){t, w};
     t->in_flight++;
     t->made[w - t->wants] = MADE_ASKED; /* not twice */
     (void)kube_send(t->op->api, &(struct kube_request){
@@ -221,9 +249,8 @@ static void deleted(void *ctx, const struct kube_answer *answer)
 void carry_request(struct tended *t, const char *method, const char *path, const char *type,
                    const struct node *body)
 {
-    struct asked *asked = xcalloc(1, sizeof(*asked));
+    struct asked *asked = ask_new(t, NULL);
 
-    *asked = (struct asked){t, NULL};
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){.method = method,
                                                        .path = path,
@@ -304,8 +331,7 @@ static void suspend(struct tended *t, const struct want *job)
         return;
     }
     make_put(a, make_below(a, patch, "status"), "startTime", &cleared);
-    asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct asked){t, job};
+    asked = ask_new(t, job);
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){
                                     .method = "PATCH",

@@ -33,6 +33,7 @@
 #include "operator/served.h"
 #include "operator/wants.h"
 
+struct asked;
 struct controller;
 struct tended;
 struct http_server;
@@ -107,6 +108,7 @@ struct tended {
     char *refusal;           /* … in these words; or NULL */
     const char *private_key, *public_key; /* or NULL */
     const char *agent_key;                /* or NULL */
+    struct asked *asked;                  /* requests of carry.c that have no answer yet */
     unsigned in_flight;                   /* creations and deletions that have no answer yet */
     bool decided;                         /* something is to be carried out, after it was kept */
     bool keeping, telling;                /* a request of keep.c has no answer yet */
@@ -198,7 +200,8 @@ void place_observe(struct tended *t, uint32_t replica, struct observation *o);
 
 /* --- carry.c ---------------------------------------------------------------------------------- */
 
-void carry_out(struct tended *t); /* creates and deletes what is due */
+void carry_out(struct tended *t);     /* creates and deletes what is due */
+void carry_release(struct tended *t); /* forgets requests that were cancelled */
 
 const char *carry_path(struct arena *a, const struct tended *t, const struct want *w);
 /* For others that ask for something of a job: a request whose answer matters to nobody. */

@@ -320,6 +320,7 @@ void tend_free(struct tended *t)
     }
     if (t->in_flight > 0)
         return; /* the last answer comes back here */
+    carry_release(t);
     turn_free(t->turn);
     job_free(t->job);
     place_release(t);
