@@ -174,7 +174,8 @@ static size_t rank_told(struct job *job, uint32_t launch, uint32_t rank, int sig
     return report(job, &o);
 }
 
-static struct job *mpi_running(void)
+/* The workers are up, and the launcher runs. */
+static struct job *mpi_launched(void)
 {
     struct job *job = begin(&mpi_plan);
 
@@ -183,6 +184,13 @@ static struct job *mpi_running(void)
     (void)started(job, 2, 1 * SEC);
     (void)decide(job, 1 * SEC);
     (void)started(job, 0, 1 * SEC);
+    return job;
+}
+
+static struct job *mpi_running(void)
+{
+    struct job *job = mpi_launched();
+
     (void)rank_started(job, 1, 0, 2 * SEC);
     (void)rank_started(job, 1, 1, 2 * SEC);
     return job;
@@ -514,13 +522,8 @@ static size_t mpirun_ended(struct job *job, uint32_t launch, int code, int64_t w
  * ends well, and so does the launcher. */
 static struct job *two_mpiruns(uint32_t size, int64_t what, ns_t began)
 {
-    struct job *job = begin(&mpi_plan);
+    struct job *job = mpi_launched();
 
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 1, 1 * SEC);
-    (void)started(job, 2, 1 * SEC);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 0, 1 * SEC);
     (void)world_started(job, 1, 2, 1, 1 * SEC);
     if (began < 4 * SEC)
         (void)world_started(job, 2, size, what, began);
@@ -540,13 +543,8 @@ static struct job *two_mpiruns(uint32_t size, int64_t what, ns_t began)
 /* A daemon is lost before there are ranks, and mpirun hangs over that. */
 static void test_hangs_without_ranks(void)
 {
-    struct job *job = begin(&mpi_plan);
+    struct job *job = mpi_launched();
 
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 1, 1 * SEC);
-    (void)started(job, 2, 1 * SEC);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 0, 1 * SEC);
     blamed(job, BLAME_DAEMON, 0, SIGKILL, 2 * SEC);
     is_str(decide(job, 3 * SEC), "", "mpirun gets its time");
     has(decide(job, 60 * SEC), "T", "then it is told to end");
@@ -557,12 +555,7 @@ static void test_hangs_without_ranks(void)
     sentence_has(job, "; mpirun did not exit and was stopped");
     job_free(job);
 
-    job = begin(&mpi_plan);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 1, 1 * SEC);
-    (void)started(job, 2, 1 * SEC);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 0, 1 * SEC);
+    job = mpi_launched();
     blamed(job, BLAME_DAEMON, 0, SIGKILL, 2 * SEC);
     (void)mpirun_ended(job, 1, 1, 1, 3 * SEC);
     is_str(decide(job, 600 * SEC), "", "a script that goes on after its mpirun has its time");
@@ -679,12 +672,7 @@ static void test_left_and_stalled(void)
     is_str(decide(job, 200 * SEC), "", "a rank that ended with 0 is no failure");
     job_free(job);
 
-    job = begin(&mpi_plan);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 1, 1 * SEC);
-    (void)started(job, 2, 1 * SEC);
-    (void)decide(job, 1 * SEC);
-    (void)started(job, 0, 1 * SEC);
+    job = mpi_launched();
     (void)world_started(job, 1, 2, 1, 1 * SEC);
     (void)report(job, &(struct observation){.kind = OBS_RANK_STARTED,
                                             .launch = 1,
