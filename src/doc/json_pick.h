@@ -18,8 +18,8 @@
 enum { JSON_PICK_PATHS = 48 }; /* at most; what is beyond them is not picked */
 
 /* Appends what the paths (NULL at the end) name to out. False if the text is cut off or is no JSON
- * as far as it was looked at: out is as it was then. A text that has faults in what is skipped may
- * give true: this is no check. */
+ * as far as it was looked at: out is as it was then. Faults in what is
+ * skipped are not noticed. */
 bool json_pick(const char *text, size_t n, const char *const *paths, struct strbuf *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* main.c - `muster operator`: options, signals, the loop. */
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,15 +42,19 @@ static void on_signal(uv_signal_t *sig, int number)
 static int open_client(struct controller *op, struct err *e)
 {
     const struct operator_flags *f = op->flags;
-    int r = access_load(op->arena,
-                        &(struct access_request){
-                            .context = f->context,
-                            .kubeconfig = f->kubeconfig ? f->kubeconfig : getenv("KUBECONFIG"),
-                            .home = getenv("HOME"),
-                            .service_host = getenv("KUBERNETES_SERVICE_HOST"),
-                            .service_port = getenv("KUBERNETES_SERVICE_PORT"),
-                        },
-                        &op->access, e);
+    int r;
+
+    if (f->kubeconfig && access(f->kubeconfig, R_OK) < 0)
+        return err_sys(e, -errno, "cannot read %s", f->kubeconfig);
+    r = access_load(op->arena,
+                    &(struct access_request){
+                        .context = f->context,
+                        .kubeconfig = f->kubeconfig ? f->kubeconfig : getenv("KUBECONFIG"),
+                        .home = getenv("HOME"),
+                        .service_host = getenv("KUBERNETES_SERVICE_HOST"),
+                        .service_port = getenv("KUBERNETES_SERVICE_PORT"),
+                    },
+                    &op->access, e);
 
     if (r < 0)
         return r;

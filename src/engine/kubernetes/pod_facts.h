@@ -36,7 +36,7 @@ struct pod_facts {
     struct ending end; /* ENDED; known is false if the API server does not know how */
 };
 
-/* What is read of a pod, here and by whoever finds out whose pod it is: for struct watch_client. */
+/* The fields of a pod that are read, for struct watch_client. */
 extern const char *const pod_facts_pick[];
 
 /* Texts are in the object, or in a. */
