@@ -346,8 +346,7 @@ fuzz: $(FUZZERS)
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
 TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(MADE_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
-	@mkdir -p $(@D); echo '  TIDY src/$*.c'
-	@clang-tidy --quiet src/$*.c -- $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS) 2>/dev/null
+	@mkdir -p $(@D); tools/tidy src/$*.c $(B)/obj/$*.d $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS)
 	@touch $@
 tidy: $(TIDY)
 
