@@ -107,7 +107,7 @@ help:
 	'make test-sim        100,000 simulated schedules; MUSTER_TEST_SEED repeats them' \
 	'make mutants         check that the simulations find each bug of t/mutants' \
 	'make cov             how much of src/job the simulation reaches: 95 % of its lines at least' \
-	'make soak            the long counts of the random tests, a million runs of each fuzzer' \
+	'make soak            the long counts of the random tests, 100,000 runs of each fuzzer' \
 	'make bench           ratios against the limit and the peers; also in build/bench.tsv' \
 	'make bench-kubernetes  the same in a cluster: first output, 1,000 pods, 64 logs' \
 	'make fuzz T=60       each fuzzer and each dialect for T seconds; RUNS=N: N runs of each' \
