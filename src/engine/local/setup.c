@@ -9,16 +9,17 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "engine/frames.h"
+#include "engine/local/hosts.h"
 #include "engine/local/overlay.h"
 #include "engine/local/volumes.h"
 
-/* The job's own names come first and win; the machine's stay known. */
 static void put_hosts(struct strbuf *out, const struct plan *plan)
 {
-    auto_strbuf struct strbuf hosts = STRBUF_INIT;
+    auto_strbuf struct strbuf hosts = STRBUF_INIT, machine = STRBUF_INIT;
 
     strbuf_addstr(&hosts, plan->hosts_file);
-    (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &hosts, NULL);
+    if (io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &machine, NULL) == 0 && machine.len)
+        hosts_add_machine(&hosts, plan->hosts_file, machine.buf);
     wire_put_str(out, hosts.buf);
 }
 
