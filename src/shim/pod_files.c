@@ -17,15 +17,18 @@
 #include "shim/stand_in.h"
 
 #define SCRATCH "scratch"
+#define KUBELET_HOSTS "# Kubernetes-managed hosts file" /* its first line, with hostNetwork too */
 
 /* RUN_DIR/hosts is added to what the kubelet has put into /etc/hosts. Where that cannot be written,
- * names resolve by DNS. */
+ * names resolve by DNS. A file that is not the kubelet's is a machine's own, and stays as it is. */
 static void add_hosts(const char *text, size_t n)
 {
     static struct strbuf first = STRBUF_INIT;
 
     if (first.len == 0)
         (void)io_read_file(AT_FDCWD, "/etc/hosts", LIMIT_FILE_BYTES, &first, NULL);
+    if (!first.buf || strncmp(first.buf, KUBELET_HOSTS, strlen(KUBELET_HOSTS)) != 0)
+        return;
     auto_close int fd = open("/etc/hosts", O_WRONLY | O_CLOEXEC);
     if (fd < 0 || ftruncate(fd, 0) < 0)
         return;
