@@ -51,7 +51,8 @@ kill_pid() # FILE
     rm -f "$1"
     is_ours "$pid" || return 0
     kill -9 "$pid"
-    while is_ours "$pid" && [ $((tries -= 1)) -gt 0 ]; do sleep 0.05; done
+    # until nothing of it is left: a thread that has not ended yet keeps its ports
+    while [ -d "/proc/$pid" ] && [ $((tries -= 1)) -gt 0 ]; do sleep 0.05; done
 }
 
 until_ok() # WHAT COMMAND…: two minutes
@@ -77,6 +78,8 @@ forget()
             ip link del "${NAME}v$n" 2>/dev/null
         done
         ip link del "$NAME" 2>/dev/null
+        ip route del unreachable "$PODS.0.0/16" 2>/dev/null
+        ip route del unreachable "$SERVICES.0.0/16" 2>/dev/null
     fi
     rm -rf --one-file-system "$RUN"
     mkdir -p "$RUN"
@@ -93,6 +96,8 @@ remove_cgroup() # DIR: once the last of its processes is gone
 
 bridge()
 {
+    # Pods of a node that is down, and services, which only nodes know: nothing of that may leave the machine.
+    ip route replace unreachable "$PODS.0.0/16" && ip route replace unreachable "$SERVICES.0.0/16" || fail "no routes can be made"
     ip link show "$NAME" >/dev/null 2>&1 && return
     if ! { ip link add "$NAME" type bridge && ip addr add "$HOST/24" dev "$NAME" && ip link set "$NAME" up; }; then
         fail "no bridge $NAME can be made"
@@ -194,8 +199,9 @@ api_server()
 {
     local more=(--endpoint-reconciler-type=none --disable-admission-plugins=ServiceAccount)
     if [ "$INSTANCE" = cluster ]; then
-        # A pod leaves a lost node after 20 seconds, not after five minutes.
-        more=(--advertise-address="$HOST" --enable-admission-plugins=NodeRestriction
+        # A pod leaves a lost node after 20 seconds, not after five minutes. Webhooks are called at their pods' addresses, because
+        # no kube-proxy is beside the API server.
+        more=(--enable-aggregator-routing=true --advertise-address="$HOST" --enable-admission-plugins=NodeRestriction
             --kubelet-client-certificate="$KEYS/apiserver-kubelet.crt" --kubelet-client-key="$KEYS/apiserver-kubelet.key"
             --kubelet-certificate-authority="$KEYS/ca.crt" --kubelet-preferred-address-types=InternalIP
             --default-not-ready-toleration-seconds=20 --default-unreachable-toleration-seconds=20)
