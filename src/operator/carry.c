@@ -62,13 +62,24 @@ const char *carry_path(struct arena *a, const struct tended *t, const struct wan
     return arena_printf(a, "%s/%s", want_collection(a, w->kind, t->served.namespace_), w->name);
 }
 
-/* It is asked for again after a while. */
+/* It is asked for again after a while: once for all that were refused in the same round. */
 static void pause_for(struct tended *t)
 {
+    if (clock_run() < t->carry_at)
+        return;
     t->pause_s = t->pause_s == 0 ? PAUSE_S : t->pause_s * 2;
     if (t->pause_s > PAUSE_MOST_S)
         t->pause_s = PAUSE_MOST_S;
     t->carry_at = clock_run() + t->pause_s * NS_PER_S;
+}
+
+/* The part of a refusal that does not name the object: a quota refuses all pods of a job alike. */
+static const char *refused_why(const char *message)
+{
+    static const char forbidden[] = "\" is forbidden: ";
+    const char *found = strstr(message, forbidden);
+
+    return found ? found + strlen(forbidden) : message;
 }
 
 /* Told once, however often it is refused for the same reason. */
@@ -81,7 +92,7 @@ static void not_created(struct tended *t, const struct want *w, const char *reas
     pause_for(t);
     if (w->replica >= 0)
         place_observe(t, (uint32_t)w->replica, &o);
-    if (t->refusal && strcmp(t->refusal, message) == 0)
+    if (t->refusal && strcmp(refused_why(t->refusal), refused_why(message)) == 0)
         return;
     free(t->refusal);
     t->refusal = xstrdup(message);
