@@ -148,7 +148,8 @@ like "$(grep -m 1 '^  rank ' "$err")" "rank 1 on worker-0" "hang: the culprit is
 # A job that ignores SIGTERM: the status line says what comes next.
 # shellcheck disable=SC2016 # the job's variable
 on_terminal --until "SIGKILL in=$WORK/told" "$MUSTER" run --grace 50 -n 2 -- \
-    sh -c '[ $RANK = 0 ] || exit 3; trap "" TERM; while [ ! -e "$0" ]; do sleep 0.05; done' "$WORK/told"
+    sh -c '[ $RANK = 0 ] || { until [ -e "$0.trap" ]; do sleep 0.05; done; exit 3; }
+        trap "" TERM; : >"$0.trap"; while [ ! -e "$0" ]; do sleep 0.05; done' "$WORK/told"
 is "$rc" 3 "status line: a job that ignores SIGTERM"
 like "$(tr '\r' '\n' <"$out")" "stopping.*; SIGKILL in [0-9]+ s" "status line: when SIGKILL comes"
 
