@@ -44,7 +44,7 @@ operator_begin()
 operator_kill()
 {
     kill -9 "$operator"
-    wait "$operator" 2>/dev/null
+    wait "$operator" 2>/dev/null || :
 }
 
 # --- the jobs ------------------------------------------------------------------------------------
@@ -252,11 +252,12 @@ operator=$first
 
 # --- what keeps a job from running ---------------------------------------------------------------
 
-for i in $(numbers); do job "$i" | sed 's/replicas: 2/replicas: -1/' | kube apply -f - >>each.log 2>&1; done
-if [ -n "$(kube get $MPI,$TORCH -o name)" ]; then
-    ok "invalid object: it is told" wait_until 30 told 'ValidationError|Failed'
+# Upstream's CRDs have a schema that refuses it.
+for i in $(numbers); do job "$i" | sed 's/cleanPodPolicy: Running/cleanPodPolicy: Sometimes/' | kube apply -f - >>each.log 2>&1; done
+if grep -q 'Unsupported value: "Sometimes"' each.log; then
+    is "$(kube get $MPI,$TORCH -o name)" "" "invalid object: the schema refuses it"
 else
-    ok "invalid object: the schema refuses it" grep -q 'should be greater than or equal to' each.log
+    ok "invalid object: it is told" wait_until 30 told 'cleanPodPolicy'
 fi
 each 2 true
 ends "invalid object that is mended"
