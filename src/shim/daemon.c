@@ -104,8 +104,8 @@ bool daemon_is_dead(const struct daemon *d)
 /* A shell ends with 128 and the signal that its command got. */
 static bool ended_by_signal(const struct look *look)
 {
-    return look->killed || (look->state == 'Z' && (WIFSIGNALED(look->status) ||
-                                                   WEXITSTATUS(look->status) > 128));
+    return look->killed ||
+           (look->state == 'Z' && (WIFSIGNALED(look->status) || WEXITSTATUS(look->status) > 128));
 }
 
 bool daemon_was_killed(const struct daemon *d)

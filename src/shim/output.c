@@ -102,8 +102,7 @@ void unlogged_tell(struct shim *s, const char *log, struct unlogged *u)
 int output_marks_fd(struct shim *s)
 {
     if (s->marks_fd == 0)
-        s->marks_fd =
-            io_open_regular(s->logs_fd, "../marks", O_WRONLY | O_APPEND | O_CREAT, 0600);
+        s->marks_fd = io_open_regular(s->logs_fd, "../marks", O_WRONLY | O_APPEND | O_CREAT, 0600);
     return s->marks_fd;
 }
 
@@ -155,8 +154,7 @@ static void link_empty_log(struct shim *s, struct output *o)
     if (linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
         return;
     if (errno == ENOENT) { /* the first of them */
-        auto_close int fd =
-            io_open_regular(s->logs_fd, EMPTY_LOG, O_WRONLY | O_CREAT, 0600);
+        auto_close int fd = io_open_regular(s->logs_fd, EMPTY_LOG, O_WRONLY | O_CREAT, 0600);
 
         if (fd >= 0 && linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
             return;

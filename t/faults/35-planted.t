@@ -56,6 +56,7 @@ fi
 
 # a log that leads elsewhere
 echo secret >elsewhere
+# shellcheck disable=SC2016 # the job's
 start_job -n 1 -- sh -c 'cd "$0/$MUSTER_RUN_ID/logs" && echo said && sleep 0.2 && ln -sf "$1" worker-0.rank-0.log; exit 3' "$runs" "$WORK/elsewhere"
 ends 30
 is "$rc" 3 "a log is a link: it ends" || diag "$(cat "$err")"
