@@ -74,16 +74,27 @@ int io_read_file(int dirfd, const char *path, size_t limit, struct strbuf *sb, s
     return io_read_fd(fd, path, limit, sb, e);
 }
 
-int io_read_regular(int dirfd, const char *path, size_t limit, struct strbuf *sb, struct err *e)
+int io_open_regular(int dirfd, const char *path, int flags, mode_t mode)
 {
     auto_close int fd =
-        openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+        openat(dirfd, path, flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, mode);
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(e, -errno, "cannot open %s", path);
-    if (!S_ISREG(st.st_mode))
+    if (fd < 0)
+        return errno == ENXIO ? -EEXIST : -errno; /* a pipe that nobody reads, or a socket */
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EEXIST;
+}
+
+int io_read_regular(int dirfd, const char *path, size_t limit, struct strbuf *sb, struct err *e)
+{
+    auto_close int fd = io_open_regular(dirfd, path, O_RDONLY, 0);
+
+    if (fd == -EEXIST)
         return err_set(e, -EINVAL, "%s is not a regular file", path);
+    if (fd < 0)
+        return err_sys(e, fd, "cannot open %s", path);
     return io_read_fd(fd, path, limit, sb, e);
 }
 

@@ -13,6 +13,10 @@
 /* All n bytes or -errno; EINTR is retried, EAGAIN waits with poll(). */
 int io_write_all(int fd, const void *data, size_t n);
 
+/* Opens a file where a job may have put something else: a pipe is not waited for, a symbolic link
+ * not followed. The descriptor, or -errno: -EEXIST if it is no regular file. */
+int io_open_regular(int dirfd, const char *path, int flags, mode_t mode);
+
 /* The whole file into sb. -EFBIG beyond limit (the text names it), -EISDIR, … Works for pipes. */
 int io_read_file(int dirfd, const char *path, size_t limit, struct strbuf *sb, struct err *e);
 /* The same for a file that somebody else may have put there: -EINVAL unless it is a regular one. A

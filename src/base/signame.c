@@ -72,6 +72,11 @@ const char *signal_name(int sig)
     return s ? s->name : unnamed(sig);
 }
 
+bool signal_has_words(int sig)
+{
+    return find(sig) != NULL;
+}
+
 const char *signal_words(int sig)
 {
     const struct sig *s = find(sig);

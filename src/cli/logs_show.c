@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 #define CHUNK (64 * 1024)
@@ -33,8 +34,7 @@ void shown_log_release(struct shown_log *log)
 /* Looks for newlines from the end; the one that ends the text begins no line. */
 void shown_log_tail(struct shown_log *log, int logs_fd, int64_t lines)
 {
-    /* O_NONBLOCK: a job may have put a pipe there */
-    auto_close int fd = openat(logs_fd, log->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    auto_close int fd = io_open_regular(logs_fd, log->name, O_RDONLY, 0);
     auto_free char *buf = xmalloc(CHUNK);
     struct stat st;
 
@@ -128,7 +128,7 @@ static bool is_plain(const struct show_how *how)
 bool shown_log_more(struct shown_log *log, int logs_fd, struct marks *marks,
                     const struct show_how *how)
 {
-    auto_close int fd = openat(logs_fd, log->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    auto_close int fd = io_open_regular(logs_fd, log->name, O_RDONLY, 0);
     auto_free char *buf = xmalloc(CHUNK);
     struct showing sh = {.log = log, .how = how};
     ssize_t n;
@@ -156,7 +156,7 @@ int64_t shown_log_next(struct shown_log *log, struct marks *marks)
 bool shown_log_step(struct shown_log *log, int logs_fd, struct marks *marks,
                     const struct show_how *how)
 {
-    auto_close int fd = openat(logs_fd, log->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    auto_close int fd = io_open_regular(logs_fd, log->name, O_RDONLY, 0);
     auto_free char *buf = xmalloc(CHUNK);
     struct showing sh = {.log = log, .how = how};
     int64_t ms = shown_log_next(log, marks);

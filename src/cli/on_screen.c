@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 static bool same_terminal(void)
 {
@@ -20,7 +21,7 @@ static bool same_terminal(void)
 /* How many rows the file takes on a terminal; more than `most` need not be counted. */
 static long rows_of(int dir, const char *name, long columns, long most)
 {
-    auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    auto_close int fd = io_open_regular(dir, name, O_RDONLY, 0);
     char text[4096];
     long rows = 0, column = 0;
 

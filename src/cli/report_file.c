@@ -18,7 +18,8 @@
 static int write_in_place(const char *path, bool is_link, const char *data, size_t n, struct err *e)
 {
     int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
-    auto_close int fd = open(path, O_WRONLY | O_CLOEXEC | how | (is_link ? 0 : O_NOFOLLOW));
+    auto_close int fd =
+        open(path, O_WRONLY | O_CLOEXEC | how | (is_link ? O_CREAT : O_NOFOLLOW), 0600);
     struct stat st;
     int r = fd < 0 ? -errno : 0;
 

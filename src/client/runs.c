@@ -43,6 +43,14 @@ static ns_t time_of(const struct node *node)
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
+static bool is_report(const struct node *root)
+{
+    const struct node *code = node_get(root, "exit_code");
+
+    return *node_text(node_get(root, "outcome"), "") && code && code->type == NODE_INT &&
+           code->i >= 0 && code->i <= UINT8_MAX;
+}
+
 /* The report, and its tree in the arena. Whatever a job has put in its place is an error. */
 static int read_report(struct arena *a, int dir_fd, struct strbuf *ret,
                        const struct node **ret_root, struct err *e)
@@ -53,7 +61,7 @@ static int read_report(struct arena *a, int dir_fd, struct strbuf *ret,
     if (r < 0)
         return r;
     *ret_root = json_node(a, text.buf, text.len);
-    if (!*node_text(node_get(*ret_root, "outcome"), ""))
+    if (!is_report(*ret_root))
         return err_set(e, -EBADMSG, REPORT_NAME " is not the report of a run");
     if (ret)
         strbuf_add(ret, text.buf, text.len);
@@ -62,13 +70,13 @@ static int read_report(struct arena *a, int dir_fd, struct strbuf *ret,
 
 static void fill_from_report(const struct node *root, struct run_ref *ret)
 {
-    const struct node *attempts = node_get(root, "attempts"), *code = node_get(root, "exit_code");
+    const struct node *attempts = node_get(root, "attempts");
 
     ret->name = node_text(node_find(root, "job", "name", NULL), "");
     ret->dialect = node_text(node_find(root, "job", "dialect", NULL), "");
     ret->state = node_text(node_get(root, "outcome"), "");
     ret->verdict = node_text(node_get(root, "verdict"), "");
-    ret->exit_code = code && code->type == NODE_INT ? (int)code->i : -1;
+    ret->exit_code = (int)node_get(root, "exit_code")->i;
     if (*node_text(node_find(root, "job", "run_id", NULL), ""))
         ret->id = node_text(node_find(root, "job", "run_id", NULL), "");
     if (attempts && attempts->type == NODE_SEQ && attempts->n > 0) {

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/limits.h"
 
 struct abort {
@@ -78,7 +79,7 @@ static bool look_in(int logs_fd, const char *name, off_t from, struct abort *ret
 {
     char text[LIMIT_TAIL_BYTES + 1];
     struct stat st;
-    auto_close int fd = name ? openat(logs_fd, name, O_RDONLY | O_CLOEXEC) : -1;
+    auto_close int fd = name ? io_open_regular(logs_fd, name, O_RDONLY, 0) : -1;
     ssize_t n;
 
     if (fd < 0 || fstat(fd, &st) < 0)

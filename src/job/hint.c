@@ -314,6 +314,18 @@ static void say_memory(const struct job *job, const char *line, struct strbuf *o
         strbuf_addstr(out, "; a mapped file that was truncated gives the same signal");
 }
 
+/* A shell returns 128 and the signal. A program may return that number for a reason of its own, so
+ * then a full /dev/shm has to agree. */
+static bool met_bus_error(const struct cause *c)
+{
+    const struct ending *e = &c->end;
+
+    if (c->kind == CAUSE_SIGNAL)
+        return e->signal == SIGBUS;
+    return c->kind == CAUSE_EXIT && e->code == 128 + SIGBUS && e->shm_size > 0 &&
+           e->shm_free < SHM_FULL_BYTES;
+}
+
 static void say_mpi(const struct job *job, const char *line, struct strbuf *out)
 {
     (void)job, (void)line;
@@ -409,6 +421,6 @@ void hint_for(const struct job *job, const char *const *tail, struct strbuf *out
     while (n-- > 0) /* the last words of a program are why it ended */
         if (hint_variable(job, tail[n], out) || hint_known(job, tail[n], out))
             return;
-    if (job->cause.kind == CAUSE_SIGNAL && job->cause.end.signal == SIGBUS)
+    if (met_bus_error(&job->cause))
         say_memory(job, NULL, out);
 }

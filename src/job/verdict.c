@@ -201,7 +201,7 @@ static void add_cause(const struct job *job, const struct cause *c, struct strbu
             break;
         }
         strbuf_addf(out, " was killed by %s", signal_name(c->end.signal));
-        if (c->end.signal != SIGKILL) /* its words are "killed" */
+        if (c->end.signal != SIGKILL && signal_has_words(c->end.signal)) /* those are "killed" */
             strbuf_addf(out, " (%s)", signal_words(c->end.signal));
         if (c->end.oom_in > 0 && c->end.oom_in <= job->plan->n_replicas)
             verdict_killed_inside(job, c, out);

@@ -48,5 +48,6 @@ void check_mount_path(const struct binder *b, const struct node *at, const char 
 
     if (what)
         diag_at(b->ds, at, "E0312", "mount it at a separate directory, such as /data",
-                "a volume cannot be mounted at %s: it is %s", path, what);
+                "a volume cannot be mounted at %s: it is %s", *path ? path : "\"\"",
+                *path ? what : "an empty path");
 }

@@ -76,6 +76,8 @@ static void add_fact(const struct missing *m, struct strbuf *out)
                     m->module, m->name);
     else if (m->code == -EACCES)
         strbuf_addf(out, "%s is not executable", m->name);
+    else if (m->code == -EISDIR)
+        strbuf_addf(out, "%s is a directory, not a program", m->name);
     else if (*m->name == '/')
         strbuf_addf(out, "%s not found", m->name);
     else if (m->by || strchr(m->name, '/'))
@@ -112,6 +114,8 @@ static void add_remedy(struct arena *a, const struct plan *plan, const struct mi
         strbuf_addstr(out, "; install the interpreter or change the line");
     else if (m->code == -EACCES)
         strbuf_addf(out, "; use chmod +x %s", m->name);
+    else if (m->code == -EISDIR)
+        strbuf_addf(out, "; name the program in it: %s/PROGRAM", m->name);
     else if (m->in_dir)
         strbuf_addf(out, "; %s/%s exists: use ./%s", m->dir, m->name, m->name);
     else if (!plan->spec->file)

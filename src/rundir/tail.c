@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/limits.h"
 #include "rundir/lines.h"
 
@@ -42,7 +43,7 @@ static void add_lines(const char *text, size_t n, struct strvec *ret)
 void log_head(int logs_fd, const char *name, struct strvec *ret)
 {
     char buf[LIMIT_TAIL_BYTES];
-    auto_close int fd = openat(logs_fd, name, O_RDONLY | O_CLOEXEC);
+    auto_close int fd = io_open_regular(logs_fd, name, O_RDONLY, 0);
     ssize_t got = fd >= 0 ? pread(fd, buf, sizeof(buf), 0) : 0;
 
     add_lines(buf, got > 0 ? (size_t)got : 0, ret);
@@ -52,7 +53,7 @@ bool log_tail(int logs_fd, const char *name, struct strvec *ret)
 {
     char buf[LIMIT_TAIL_BYTES];
     struct stat st;
-    auto_close int fd = openat(logs_fd, name, O_RDONLY | O_CLOEXEC);
+    auto_close int fd = io_open_regular(logs_fd, name, O_RDONLY, 0);
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return false;

@@ -22,9 +22,10 @@ struct look {
     pid_t parent;
     unsigned long long began;
     bool killed; /* SIGKILL is on its way */
+    int status;  /* of a zombie, as wait(2) gives it */
 };
 
-enum { FIELD_BEGAN = 22, FIELD_PENDING = 31 };
+enum { FIELD_BEGAN = 22, FIELD_PENDING = 31, FIELD_STATUS = 52 };
 
 /* The n-th field; p is at the third. */
 static unsigned long long read_field(const char *p, int n)
@@ -55,6 +56,7 @@ static bool look_at(pid_t pid, struct look *ret)
     ret->parent = (pid_t)strtol(close + 4, NULL, 10);
     ret->began = read_field(close + 2, FIELD_BEGAN);
     ret->killed = read_field(close + 2, FIELD_PENDING) & (1ULL << (SIGKILL - 1));
+    ret->status = (int)read_field(close + 2, FIELD_STATUS);
     return true;
 }
 
@@ -97,6 +99,21 @@ bool pid_is_dead(pid_t pid)
 bool daemon_is_dead(const struct daemon *d)
 {
     return d->pid && pid_is_dead(d->pid);
+}
+
+/* A shell ends with 128 and the signal that its command got. */
+static bool ended_by_signal(const struct look *look)
+{
+    return look->killed ||
+           (look->state == 'Z' && (WIFSIGNALED(look->status) || WEXITSTATUS(look->status) > 128));
+}
+
+bool daemon_was_killed(const struct daemon *d)
+{
+    struct look look;
+
+    return d->pid && (look_at(d->pid, &look) || look_at(d->keeper, &look)) &&
+           ended_by_signal(&look);
 }
 
 pid_t mpirun_stand_in(pid_t mpirun)

@@ -55,6 +55,7 @@ const char *mpirun_left(const struct shim *s, const struct replica *r, char name
 
 bool pid_is_dead(pid_t pid); /* or a zombie, or being killed */
 bool daemon_is_dead(const struct daemon *d);
+bool daemon_was_killed(const struct daemon *d); /* false also if that cannot be seen any more */
 
 /* When it was started, at the latest; 0 = unknown. */
 ns_t mpirun_began(pid_t mpirun);

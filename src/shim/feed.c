@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "shim/pod.h"
@@ -143,7 +144,7 @@ static bool send_log(struct shim *s, struct feed_log *log)
 
     if (fstatat(s->logs_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_size <= log->sent)
         return ends_here(log);
-    auto_close int fd = openat(s->logs_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    auto_close int fd = io_open_regular(s->logs_fd, name, O_RDONLY, 0);
     if (fd < 0)
         return ends_here(log);
     while (!link_is_full(&s->link)) {

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "shim/feed.h"
@@ -101,8 +102,7 @@ void unlogged_tell(struct shim *s, const char *log, struct unlogged *u)
 int output_marks_fd(struct shim *s)
 {
     if (s->marks_fd == 0)
-        s->marks_fd = openat(s->logs_fd, "../marks",
-                             O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        s->marks_fd = io_open_regular(s->logs_fd, "../marks", O_WRONLY | O_APPEND | O_CREAT, 0600);
     return s->marks_fd;
 }
 
@@ -154,8 +154,7 @@ static void link_empty_log(struct shim *s, struct output *o)
     if (linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
         return;
     if (errno == ENOENT) { /* the first of them */
-        auto_close int fd =
-            openat(s->logs_fd, EMPTY_LOG, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        auto_close int fd = io_open_regular(s->logs_fd, EMPTY_LOG, O_WRONLY | O_CREAT, 0600);
 
         if (fd >= 0 && linkat(s->logs_fd, EMPTY_LOG, s->logs_fd, o->name, 0) == 0)
             return;
@@ -205,9 +204,7 @@ bool output_log_name_ok(const char *name)
 int output_open_log(struct shim *s, const char *name)
 {
     feed_add(s, name);
-    int fd = openat(s->logs_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    return fd < 0 ? -errno : fd;
+    return io_open_regular(s->logs_fd, name, O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
 struct output *output_new(struct shim *s, const int fds[2], const char *name)

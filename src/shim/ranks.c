@@ -143,10 +143,21 @@ static ns_t time_of_end(const struct rank *k, ns_t at)
     return at > k->started ? at : k->started;
 }
 
+/* orted stays as long as it has ranks. Hydra's proxy leaves when mpiexec is done with it, and may be
+ * gone before a rank that failed is reported: only one that was killed is a loss. */
+static bool has_lost_daemon(const struct rank *k)
+{
+    const struct daemon *d = &k->daemon;
+
+    if (d->is_orted || d->is_mpirun)
+        return daemon_is_dead(d);
+    return !k->launch->over && daemon_was_killed(d);
+}
+
 /* The rank may have noticed before we were told of the daemon's end. */
 static void check_daemon(struct shim *s, const struct rank *k, ns_t at)
 {
-    if (k->told == 0 && daemon_is_dead(&k->daemon))
+    if (k->told == 0 && has_lost_daemon(k))
         daemon_lost(s, &k->launch->loss, &k->daemon, k->child.replica, &k->launch->name, at);
 }
 

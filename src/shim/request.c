@@ -116,7 +116,8 @@ static int handle_setup(struct shim *s, struct wire_reader *r)
     groups_make(s);
     s->is_set_up = true;
     ready_frame(s);
-    return 0;
+    /* now: a process of the job may kill or stop us, and then the job has begun */
+    return link_flush(&s->link);
 }
 
 /* --- SIGNAL, STOP ----------------------------------------------------------------------------- */

@@ -192,9 +192,11 @@ static int open_directories(struct shim *s, const char *run_dir, struct err *e)
     s->logs_fd = openat(run_fd, "logs", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (s->logs_fd < 0)
         return err_sys(e, -errno, "cannot open %s/logs", run_dir);
-    s->exits_fd = openat(run_fd, "exits", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    s->exits_fd = io_open_regular(run_fd, "exits", O_WRONLY | O_APPEND | O_CREAT, 0600);
+    if (s->exits_fd == -EEXIST && unlinkat(run_fd, "exits", 0) == 0) /* an attempt before did it */
+        s->exits_fd = io_open_regular(run_fd, "exits", O_WRONLY | O_APPEND | O_CREAT, 0600);
     if (s->exits_fd < 0)
-        return err_sys(e, -errno, "cannot open %s/exits", run_dir);
+        return err_sys(e, s->exits_fd, "cannot open %s/exits", run_dir);
     if (!s->pod)
         s->scratch_fd = open(s->scratch_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (s->scratch_fd < 0)

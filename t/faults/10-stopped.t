@@ -130,6 +130,12 @@ like "$(cat "$err")" "could not be started: muster-shim \(pid [0-9]+\) is stoppe
 ok "a shim stopped at its start: it is gone" has_ended "${shim% }"
 MUSTER=$plain
 
+# a job whose first act is against its own supervisor has begun
+start_job --isolate none -n 2 -- sh -c '[ $RANK = 0 ] || kill -KILL $PPID; sleep 60'
+ends
+is "$rc $(report cause.kind)" "125 lost" "a shim killed by the first process: it is lost" || diag "$(cat "$err")"
+like "$(report verdict)" "supervisor .muster-shim. was killed" "a shim killed by the first process: and said to be"
+
 # a muster that is stopped misses nothing
 start_job -n 1 -- sh -c ': >"$0/up"; until [ -e "$0/go" ]; do sleep 0.05; done; echo after; exit 5' "$WORK"
 job_is_up

@@ -98,6 +98,11 @@ native 'shm: 16Mi' 'python3, bus.py, full' >job.yaml
 run_job job.yaml
 is "$rc" 135 "/dev/shm full: exit code"
 like "$(report verdict)" '; /dev/shm was full: 16 MiB, the size that the job file sets' "/dev/shm full: it is said"
+native 'shm: 16Mi' 'sh, -c, "python3 bus.py full; exit $?"' >job.yaml
+run_job job.yaml
+like "$rc $(report verdict)" '^135 .*; /dev/shm was full: 16 MiB' "/dev/shm full, behind a shell: it is said"
+run_job -n 1 -- sh -c 'exit 135'
+unlike "$(report verdict)" /dev/shm "a status of 135 alone says nothing about /dev/shm"
 run_job -n 1 -- python3 bus.py cut
 is "$rc" 135 "a file cut short: exit code"
 like "$(report verdict)" '; /dev/shm was not full when the process had ended: .*; a mapped file that was truncated' \

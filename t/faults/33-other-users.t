@@ -186,4 +186,9 @@ if can_be_user; then
 else
     skip "no other user here" 15
 fi
+
+# a link of one's own whose file is not there yet
+ln -s "$WORK/later.json" "$WORK/link.json"
+"$MUSTER" run --report "$WORK/link.json" -n 1 -- sh -c 'exit 3' >"$out" 2>"$err" </dev/null
+is "$? $(stat -c %a "$WORK/later.json")" "3 600" "--report is a link of one's own to a new file: that is written" || diag "$(cat "$err")"
 done_testing

@@ -76,6 +76,20 @@ static void test_finding(void)
     has(found("/usr/"), "is not a run directory", "or is none");
 }
 
+/* Whatever a job has left in the place of its report. */
+static void test_foreign(void)
+{
+    static const char *const codes[] = {"null", "\"7\"", "-1", "256", "1e308", "[]"};
+    char text[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+        snprintf(text, sizeof(text), "{\"outcome\":\"failed\",\"exit_code\":%s}", codes[i]);
+        make_run("20260109-000000-ffff", "report.json", text);
+        is_str(found("20260109"), "20260109-000000-ffff  unreadable -1",
+               "a report with the exit code %s", codes[i]);
+    }
+}
+
 static void test_damaged(void)
 {
     auto_arena struct arena *a = arena_new();
@@ -156,6 +170,7 @@ int main(void)
     test_finding();
     test_damaged();
     test_newest();
+    test_foreign();
     test_traps();
     (void)io_remove_tree(AT_FDCWD, top, &e);
     return tap_done();

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cgroup.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "engine/local/exec.h"
 #include "engine/frames.h"
@@ -269,8 +270,7 @@ static int local_log_open(struct engine *en, const char *name)
 
     if (fstatat(lo->logs_fd, name, &st, 0) < 0 || st.st_size == 0)
         return -ENOENT;
-    int fd = openat(lo->logs_fd, name, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return io_open_regular(lo->logs_fd, name, O_RDONLY, 0);
 }
 
 static const struct engine_ops local_ops = {

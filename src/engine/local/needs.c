@@ -64,7 +64,7 @@ static bool is_mounted(const struct search *in, const char *path)
     return false;
 }
 
-/* 0 = it is there, or may be; -ENOENT, -EACCES, -ELIBACC (its interpreter is missing), -ELIBBAD
+/* 0 = it is there, or may be; -ENOENT, -EACCES, -EISDIR, -ELIBACC (its interpreter is missing), -ELIBBAD
  * (that of its interpreter), -EILSEQ (that ends in a carriage return), as the shim tells them. */
 static int look_at(struct search *in, const char *path, bool program)
 {
@@ -79,6 +79,8 @@ static int look_at(struct search *in, const char *path, bool program)
         return errno == EACCES ? -EACCES : -ENOENT;
     if (!program)
         return 0;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
     if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0)
         return -EACCES;
     r = shebang_check(path, interpreter, sizeof(interpreter));
@@ -131,6 +133,7 @@ static int look_on_path(struct search *in, const char *name, bool program, const
         bool ours = is_in(full, in->plan->facts->site.scratch_dir); /* see is_provided() */
         int r = ours ? -ENOENT : look_at(in, full, program);
 
+        r = r == -EISDIR ? -EACCES : r; /* which execvp() passes over, too */
         if (r == 0 && ret_path)
             *ret_path = full;
         if (r != -ENOENT && r != -EACCES)
@@ -271,7 +274,7 @@ static void look_up(struct arena *a, const struct plan *plan, struct facts *fact
         int r = look_for(&in);
 
         if (r < 0 && need->of_ranks && need->kind == NEED_PROGRAM)
-            facts->machine.program_errno = r == -EACCES ? r : -ENOENT;
+            facts->machine.program_errno = r == -EACCES || r == -EISDIR ? -EACCES : -ENOENT;
         if (r < 0)
             v[facts->machine.n_missing++] = (struct missing){
                 .role = need->replica->role_index,

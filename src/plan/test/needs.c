@@ -111,6 +111,7 @@ static void test_told(void)
          .decides = true},
         {.role = 0, .init = -1, .name = "t.py", .by = "python3", .dir = "/work", .code = -ENOENT},
         {.role = 0, .init = -1, .name = "./s", .dir = "/work", .code = -EACCES},
+        {.role = 0, .init = -1, .name = "./d", .dir = "/work", .code = -EISDIR},
     };
     struct seed s;
 
@@ -129,6 +130,8 @@ static void test_told(void)
         "is in DIR\n",
         "a script");
     has(notes, "warning: worker: ./s is not executable; use chmod +x ./s\n", "not executable");
+    has(notes, "./d is a directory, not a program; name the program in it: ./d/PROGRAM\n",
+        "a directory");
     const struct plan *plan = seed_plan(&s);
     ok(plan_refused(plan) && plan_missing(plan, &plan->processes[0]) == &missing[0],
        "the first decides");
