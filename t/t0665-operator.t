@@ -406,6 +406,24 @@ def test_suspended_by_annotation():
         c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
 
 
+def test_waiting():
+    with Cluster() as c:
+        created = lambda: c.condition("mpijobs", "wait", "Created").get("message", "")  # noqa: E731
+        c.held |= {"wait-worker-0", "wait-worker-1"}
+        c.api.create(mpijob("wait"))
+        c.until(lambda: len(c.api.names("pods")) >= 2, "a job whose workers cannot start")
+        for name in ["wait-worker-0", "wait-worker-1"]:
+            c.pod(name, "Pending", {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "i"'}})
+        c.until(lambda: "Waiting" in c.reasons(), "what it waits for is an event")
+        c.until(lambda: "is created. Waiting: 2 of 2 workers pending: " in created(), "with numbers, in its status too")
+        ok("image i" in created() or '"i"' in created(), "and the image is named")
+        same(len([r for r in c.reasons() if r == "Waiting"]), 1, "once for both")
+        for name in ["wait-worker-0", "wait-worker-1"]:
+            c.pod(name, "Running", {"running": {"startedAt": now()}})
+        c.until(c.holds("mpijobs", "wait", "Running"), "when they start, it runs")
+        c.until(lambda: created().endswith("is created."), "and waits for nothing")
+
+
 def test_later_operator():
     with Cluster() as c:
         c.api.create(mpijob("kept", policy={"suspend": True}))

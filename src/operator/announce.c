@@ -112,6 +112,26 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
                failed ? with_cause(a, t, text) : text);
 }
 
+/* The state that the job is in goes on with what keeps it there. */
+static void put_waiting(struct arena *a, const struct tended *t, struct node *list)
+{
+    static const char *const states[] = {"Created", "Running", "Restarting"};
+    struct node *last = NULL;
+
+    for (size_t i = 0; t->waits_for && i < list->n; i++) {
+        struct node *c = make_item(list, i);
+
+        for (size_t k = 0; c && bit_of(c) && k < ARRAY_SIZE(states); k++)
+            if (strcmp(text_at(c, "type"), states[k]) == 0)
+                last = c;
+    }
+    if (last)
+        make_put(a, last, "message",
+                 make_text(a, arena_printf(a, "%s%s Waiting: %s.", text_at(last, "message"),
+                                           ends_with(text_at(last, "message"), '.') ? "" : ".",
+                                           t->waits_for)));
+}
+
 void announce(struct arena *a, struct tended *t, struct node *status)
 {
     struct node *list;
@@ -135,6 +155,7 @@ void announce(struct arena *a, struct tended *t, struct node *status)
             keep_event(t, failed ? "Warning" : "Normal", text_at(c, "reason"),
                        text_at(c, "message"));
     }
+    put_waiting(a, t, list);
     t->announced = announced_by(status);
 }
 

@@ -149,8 +149,9 @@ void keep_status(struct tended *t)
     if (t->telling)
         return;
     status_write(t->job, &j);
-    if (t->told && strcmp(t->told, text.buf) == 0)
+    if (t->told && strcmp(t->told, text.buf) == 0 && !t->waits_new)
         return;
+    t->waits_new = false;
     free(t->told);
     t->told = strbuf_detach(&text);
     t->telling = true;

@@ -12,6 +12,7 @@
  *     keep.c     what must survive the operator, and the status that people see
  *     tail.c     the last lines of the pod that failed first
  *     announce.c events, and the first failure in words
+ *     waiting.c  what a job waits for
  *     monitor.c  health and metrics by HTTP (http.c, metrics.c)
  *     webhook.c  validation when a job is applied (review.c, tls.c, cert.c)
  *
@@ -114,6 +115,9 @@ struct tended {
     bool keeping, telling;                /* a request of keep.c has no answer yet */
     char *kept, *told;  /* what the cluster has of us: annotation, status; or NULL */
     unsigned announced; /* conditions that an event has told */
+    char *waits_for;    /* waiting.c: as it was last told; NULL: it does not wait, or not long */
+    ns_t waits_at;      /* … and when to look again; 0: it does not wait */
+    bool waits_new;     /* the status does not have waits_for yet */
     bool queued, gone;
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */
@@ -246,6 +250,11 @@ void keep_event(struct tended *t, const char *type, const char *reason, const ch
 /* True as long as nothing may be removed or told yet, because lines are on their way. */
 bool tail_waits(struct tended *t);
 const char *tail_text(struct arena *a, const struct tended *t); /* " Last lines of …", or "" */
+
+/* --- waiting.c -------------------------------------------------------------------------------- */
+
+/* Tells what the job waits for, if it is time. Returns when to call it again; 0: no need. */
+ns_t waiting_tell(struct tended *t);
 
 /* --- announce.c ------------------------------------------------------------------------------- */
 

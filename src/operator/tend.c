@@ -81,6 +81,7 @@ void tend_turn(struct tended *t)
         keep_state(t);
     else
         carry_out(t);
+    wake = earlier(wake, waiting_tell(t));
     keep_status(t);
     if (t->carry_at > clock_run())
         wake = earlier(wake, t->carry_at);
@@ -328,6 +329,7 @@ void tend_free(struct tended *t)
     free(t->version);
     free(t->kept);
     free(t->told);
+    free(t->waits_for);
     free(t->refusal);
     arena_free(t->arena);
     arena_free(t->next_arena);

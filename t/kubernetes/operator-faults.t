@@ -176,9 +176,8 @@ clean() # FAULT
 
 told() # ERE: in an event of each job
 {
-    for i in $(numbers); do
-        kube get events --field-selector "involvedObject.name=r$i" -o 'jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}' | grep -qE "$1" || return 1
-    done
+    kube get events -o 'jsonpath={range .items[*]}{.involvedObject.name} {.reason}: {.message}{"\n"}{end}' | grep -E "$1" >events
+    for i in $(numbers); do grep -q "^r$i " events || return 1; done
 }
 
 operator_begin
