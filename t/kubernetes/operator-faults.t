@@ -176,8 +176,8 @@ clean() # FAULT
 
 told() # ERE: in an event of each job
 {
-    kube get events -o 'jsonpath={range .items[*]}{.involvedObject.name} {.reason}: {.message}{"\n"}{end}' | grep -E "$1" >events
-    for i in $(numbers); do grep -q "^r$i " events || return 1; done
+    kube get events -o 'jsonpath={range .items[*]}{.involvedObject.name} {.reason}: {.message}{"\n"}{end}' | grep -E "$1" >told.out
+    for i in $(numbers); do grep -q "^r$i " told.out || return 1; done
 }
 
 operator_begin
