@@ -85,7 +85,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -178,12 +178,19 @@ $(B)/musl/%.o: CC := $(MUSL_CC)
 $(B)/musl/%.o: src/%.c $(B)/flags | $(B)/musl/include/linux
 	$(call compile,$(SHIM_FLAGS) -idirafter $(B)/musl/include)
 # Not -static-pie: musl-gcc makes a dynamic program of it.
-$(B)/muster-shim-pod: CC := $(MUSL_CC)
+$(B)/muster-shim-pod $(B)/muster-records: CC := $(MUSL_CC)
 $(B)/muster-shim-pod: $(MUSL_OBJ)
 	$(call link,-static -no-pie -Wl$(comma)--gc-sections)
 	@strip $@
+# The two roles that each job of the operator has a copy of.
+$(B)/musl/records/main.o: CC := $(MUSL_CC)
+$(B)/musl/records/main.o: src/shim/main.c $(B)/flags | $(B)/musl/include/linux
+	$(call compile,$(SHIM_FLAGS) -DSHIM_RECORDS -idirafter $(B)/musl/include)
+$(B)/muster-records: $(B)/musl/records/main.o $(filter-out %/main.o,$(MUSL_OBJ))
+	$(call link,-static -no-pie -Wl$(comma)--gc-sections)
+	@strip $@
 else
-$(B)/muster-shim-pod: $(B)/muster-shim
+$(B)/muster-shim-pod $(B)/muster-records: $(B)/muster-shim
 	@strip -o $@ $<
 endif
 $(B)/muster-shim: $(SHIM_OBJ)
@@ -362,7 +369,7 @@ format:
 # --- the rest ------------------------------------------------------------------------------------
 
 # An OCI image of the operator, without Docker or root.
-image: $(B)/muster-operator $(B)/muster-shim-pod
+image: $(B)/muster-operator $(B)/muster-shim-pod $(B)/muster-records
 	@tools/image --build $(B)
 
 install: all
@@ -370,6 +377,7 @@ install: all
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
 	install -D -m 755 $(B)/muster-kubernetes $(DESTDIR)$(PREFIX)/libexec/muster/muster-kubernetes
 	install -D -m 755 $(B)/muster-shim-pod $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim-pod
+	install -D -m 755 $(B)/muster-records $(DESTDIR)$(PREFIX)/libexec/muster/muster-records
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
