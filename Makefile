@@ -7,6 +7,7 @@
 #   muster          all of src/ but the shim and the tests, with the wire protocol, libyaml and libuv
 #   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
 #   muster-shim-pod the same for pods: with musl where musl-gcc is installed, else stripped
+#   muster-records  the part of it that jobs of the operator have
 #   test/           the same two with fault points in the shim and the clock (-DMUSTER_FAULTS), programs for tests
 #   src/…/test/NAME a unit test: one program per file, linked with everything but the main.c files
 
@@ -387,4 +388,4 @@ install: all
 clean:
 	rm -rf build build-* examples/random_walk
 
--include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(B)/musl/records/main.o $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))

@@ -21,7 +21,8 @@ if os.environ.get("MUSTER_SAN"):
     BESIDE = tempfile.mkdtemp(prefix="mt.")
     atexit.register(shutil.rmtree, BESIDE, True)
     OPERATOR = shutil.copy(OPERATOR, BESIDE)
-    pathlib.Path(BESIDE, "muster-shim-pod").write_bytes(b"\x7fELF")
+    for program in ["muster-shim-pod", "muster-records"]:
+        pathlib.Path(BESIDE, program).write_bytes(b"\x7fELF")
 count = 0
 
 
@@ -233,7 +234,7 @@ def test_expires():
             c.end(c.launcher(name), 0)
             c.until(c.holds("mpijobs", name, "Succeeded"), "and ends")
         c.until(lambda: not c.api.get("mpijobs", "short"), "an object is deleted when its time is over")
-        same(c.api.names("configmaps"), ["long-config"], "with all that it owns")
+        same(c.api.names("configmaps"), ["long-agent", "long-config"], "with all that it owns")
         ok(c.api.get("mpijobs", "long"), "not before")
         c.operator.kill()
         c.operator.wait()
@@ -376,7 +377,7 @@ def test_suspended():
         c.until(lambda: c.api.get("jobs", "queue-launcher"), "it has the Job of its launcher")
         same(c.api.get("jobs", "queue-launcher")["spec"].get("suspend"), True, "which is suspended")
         same((c.api.names("configmaps"), c.api.names("secrets"), c.api.names("services"), c.api.names("pods")),
-             (["queue-config"], ["queue-ssh"], ["queue"], []), "and all others, but no pods")
+             (["queue-agent", "queue-config"], ["queue-agent", "queue-ssh"], ["queue"], []), "and all others, but no pods")
         c.api.patch("mpijobs", "queue", {"spec": {"runPolicy": {"suspend": False}, "mpiReplicaSpecs": {
             "Launcher": {"template": {"spec": {"nodeSelector": {"pool": "a"}}}}, "Worker": {"template": {"spec": {"nodeSelector": {"pool": "b"}}}}}}})
         c.until(c.holds("mpijobs", "queue", "Running"), "it is resumed")
@@ -421,6 +422,74 @@ def test_later_operator():
         time.sleep(1)
         c.end(c.launcher("kept"), 0)
         c.until(c.holds("mpijobs", "kept", "Succeeded"), "an operator that comes later sees its end")
+
+
+def ranks(code, size=4, host="hidden-worker-1"):
+    """What muster-records writes of a rank that failed."""
+    return 'mine\nmuster-ranks: {"launches":[{"size":%d,"program":7,"began":900,"over":20,"ok":3,"failed":1,"stopped":0,' \
+        '"lost":0,"first":[{"rank":3,"host":"%s","ago":31,"code":%d}]}]}' % (size, host, code)
+
+
+def command(pod):
+    return pod["spec"]["containers"][0]["command"]
+
+
+def event(c, reason):
+    return next(e for e in (c.api.get("events", n) for n in c.api.names("events")) if e["reason"] == reason)
+
+
+def test_records():
+    said = "First failure: rank 3 on worker-1 exited with status 7."
+    with Cluster() as c:
+        c.api.create(mpijob("told", policy={"backoffLimit": 0}))
+        c.until(c.holds("mpijobs", "told", "Running"), "a job whose ranks are recorded runs")
+        same(command(c.api.get("pods", c.launcher("told")))[:4], ["/opt/muster/muster-shim", "launch", "/opt/muster", "--"],
+             "its launcher below the recorder")
+        ok(c.api.get("configmaps", "told-agent")["binaryData"]["muster-shim"], "which a ConfigMap brings")
+        c.api.logs[c.launcher("told")] = "rank 3: no such dataset\n"
+        c.pod(c.launcher("told"), "Failed", {"terminated": {"exitCode": 1, "finishedAt": now(), "message": ranks(7, host="told-worker-1")}})
+        c.until(c.holds("mpijobs", "told", "Failed"), "it fails")
+        message = c.condition("mpijobs", "told", "Failed")["message"]
+        ok(said in message, "with the rank in its condition")
+        ok("no such dataset" in message, "and the last lines of its launcher, where a rank's output is")
+        same(c.condition("mpijobs", "told", "Failed")["reason"], "BackoffLimitExceeded", "the reason is upstream's")
+
+        c.api.create(mpijob("hidden"))
+        c.until(c.holds("mpijobs", "hidden", "Running"), "another one")
+        c.pod(c.launcher("hidden"), "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now(), "message": ranks(7)}})
+        c.until(c.holds("mpijobs", "hidden", "Succeeded"), "ends as its launcher did")
+        ok("However, rank 3 on worker-1 exited with status 7." in c.condition("mpijobs", "hidden", "Succeeded")["message"],
+           "and says that a rank has failed")
+        same(event(c, "MPIJobSucceeded")["type"], "Warning", "so does its event, as a warning")
+        same(c.api.get("mpijobs", "hidden")["metadata"]["annotations"].get("muster.internal/exit-code"), "7", "and its exit code is the rank's")
+
+        c.api.create(mpijob("again", policy={"backoffLimit": 3}))
+        c.until(c.holds("mpijobs", "again", "Running"), "one that is tried again")
+        first = c.launcher("again")
+        c.pod(first, "Running", {"running": {"startedAt": now()}}, restartCount=1,
+              lastState={"terminated": {"exitCode": 1, "finishedAt": now(), "message": ranks(7, host="again-worker-1")}})
+        time.sleep(1)
+        c.pod(first, "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now()}}, restartCount=1)
+        c.until(c.holds("mpijobs", "again", "Succeeded"), "and succeeds")
+        ok("However" not in c.condition("mpijobs", "again", "Succeeded")["message"], "is not blamed for the first time")
+
+        job = mpijob("plain")
+        job["metadata"]["annotations"] = {"muster.internal/rank-records": "false"}
+        c.api.create(job)
+        c.until(c.holds("mpijobs", "plain", "Running"), "one that has said no")
+        same(command(c.api.get("pods", c.launcher("plain"))), ["x"], "runs its command")
+        same(c.api.get("configmaps", "plain-agent"), None, "and nothing of ours is in it")
+
+
+def test_records_t9k():
+    with Cluster() as c:
+        c.api.create({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "t"}, "spec": {
+            "worker": {"replicas": 2, "cmd": ["x"], "template": {"spec": {"containers": [{"name": "mpi-worker", "image": "i"}]}}}}})
+        c.until(lambda: c.api.get("mpijobs", "t").get("status", {}).get("phase") == "Running", "a job of T9k's runs")
+        same(command(c.api.get("pods", "t-launcher"))[:5], ["/opt/muster/muster-shim", "launch", "/opt/muster", "--", "mpirun"], "recorded")
+        c.pod("t-launcher", "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now(), "message": ranks(7, host="t-worker-1")}})
+        c.until(lambda: c.api.get("mpijobs", "t")["status"]["phase"] == "Succeeded", "and ends")
+        same(c.condition("mpijobs", "t", "ReplicaFailure")["status"], "True", "its rank is told as T9k's kind does")
 
 
 if not os.access(OPERATOR, os.X_OK):

@@ -207,14 +207,25 @@ static void created(void *ctx, const struct kube_answer *answer)
     tend_soon(t);
 }
 
+/* Ranks are wrapped by a program of their pod: all workers must have it. */
+static bool workers_can_record(const struct tended *t)
+{
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
+        if (t->hands[i].exists && !t->hands[i].life.recorded &&
+            t->served.plan->replicas[i].role->kind != ROLE_LAUNCHER)
+            return false;
+    return true;
+}
+
 static void create(struct tended *t, const struct want *w)
 {
     auto_arena struct arena *a = arena_new();
     struct want_state st = {.running = t->running,
                             .private_key = t->private_key,
                             .public_key = t->public_key,
-                            .agent = t->op->agent,
+                            .agent = t->agent,
                             .agent_key = t->agent_key,
+                            .recorded = workers_can_record(t),
                             .start = FIRST_START};
     struct asked *asked = ask_new(t, w);
 

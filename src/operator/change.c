@@ -53,6 +53,8 @@ static void free_hand(struct hand *h)
     free(h->name);
     free(h->uid);
     free(h->text);
+    free(h->ranks);
+    free(h->ranks_before);
     free(h->container);
 }
 
@@ -87,8 +89,11 @@ static void take_plan(struct tended *t, struct before *was)
 {
     *was = (struct before){t->arena, t->served.plan, t->hands,  t->running,
                            t->made,  t->wants,       t->n_wants};
+    bool recorded = t->served.records; /* its pods are as they are */
+
     t->arena = TAKE_PTR(t->next_arena);
     t->served = t->next_served;
+    t->served.records &= recorded;
     t->private_key = kept_text(t->arena, t->private_key);
     t->public_key = kept_text(t->arena, t->public_key);
     t->agent_key = kept_text(t->arena, t->agent_key);

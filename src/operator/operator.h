@@ -8,6 +8,7 @@
  *     carry.c    wishes become objects
  *     companion.c  PodGroup and autoscaler, as long as the job needs them
  *     change.c   a job that runs is changed: replicas, and the files that name them
+ *     ranks.c    what a launcher says of its ranks
  *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
  *     tail.c     the last lines of the pod that failed first
@@ -25,6 +26,7 @@
 
 #include <uv.h>
 
+#include "engine/kubernetes/apply.h"
 #include "engine/kubernetes/watch.h"
 #include "engine/turn.h"
 #include "operator/flags.h"
@@ -48,15 +50,16 @@ struct hand {
     bool dirty;        /* there is news of it */
     bool exists;       /* the API server has shown it */
     bool creating, deleting;
-    bool early;            /* a launcher that is created before the core asks for it */
-    bool let_go;           /* the job is over, and it may go on */
-    bool remove;           /* its pod is to be deleted */
-    uint32_t lives_before; /* of earlier pods of a launcher's Job */
-    char *name, *uid;      /* heap; NULL: there was none yet */
-    char *container;       /* heap: the one that counts; NULL as above */
-    ns_t made;             /* its time of creation */
-    struct life life;      /* its text is `text` */
-    char *text;            /* heap, or NULL */
+    bool early;                 /* a launcher that is created before the core asks for it */
+    bool let_go;                /* the job is over, and it may go on */
+    bool remove;                /* its pod is to be deleted */
+    uint32_t lives_before;      /* of earlier pods of a launcher's Job */
+    char *name, *uid;           /* heap; NULL: there was none yet */
+    char *container;            /* heap: the one that counts; NULL as above */
+    ns_t made;                  /* its time of creation */
+    struct life life;           /* its text is `text` */
+    char *text;                 /* heap, or NULL */
+    char *ranks, *ranks_before; /* likewise: those of `life` */
 };
 
 /* An object that follows the job's policy, and is there only while pods may be scheduled. */
@@ -107,11 +110,12 @@ struct tended {
     int pause_s;             /* … for so long; 0: not refused since the last success */
     char *refusal;           /* … in these words; or NULL */
     const char *private_key, *public_key; /* or NULL */
-    const char *agent_key;                /* or NULL */
+    const char *agent, *agent_key;        /* or NULL; the program is one of the controller's */
     struct asked *asked;                  /* requests of carry.c that have no answer yet */
     unsigned in_flight;                   /* creations and deletions that have no answer yet */
     bool decided;                         /* something is to be carried out, after it was kept */
     bool keeping, telling;                /* a request of keep.c has no answer yet */
+    bool keep_failed;                     /* the last one that was to keep something failed */
     char *kept, *told;  /* what the cluster has of us: annotation, status; or NULL */
     unsigned announced; /* conditions that an event has told */
     bool queued, gone;
@@ -135,6 +139,7 @@ struct controller {
     const struct operator_flags *flags;
     struct operator_options options;
     const char *agent;          /* agent.h; NULL: not needed yet */
+    const char *recorder;       /* likewise */
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */
     bool leads, lost;           /* the lease */
@@ -235,6 +240,7 @@ ns_t launcher_look(struct tended *t); /* when to call it again, at the latest; 0
 
 #define KEEP_STATE "muster.internal/state"
 #define KEEP_VERSION "muster.internal/written-in"
+#define KEEP_EXIT APPLY_EXIT_CODE /* of a job that has ended: what `muster run` would return */
 /* Writes what must survive us, then carries out what was decided. */
 void keep_state(struct tended *t);
 void keep_delete(struct tended *t); /* the object itself, and all that it owns */

@@ -224,6 +224,8 @@ static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
                                   s->kind->kind);
     else if (plan_build(a, spec, facts_of(a, s, spec), &s->plan, &e) < 0)
         s->invalid = arena_strdup(a, e.text);
+    else
+        s->records = served_can_record(s, spec);
 }
 
 int served_read(struct arena *a, const struct served_kind *kind,

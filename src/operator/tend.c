@@ -162,18 +162,37 @@ static const struct node *keep_object(struct arena *a, const struct node *object
     return json_node(a, text.buf, text.len);
 }
 
-/* What its pods know each other by. If the Secret is there already, it is not used. */
-static int make_keys(struct tended *t, struct err *e)
+/* A program of ours for its pods, read once for all jobs. */
+static int find_agent(struct tended *t, bool old, struct err *e)
 {
     struct controller *op = t->op;
+    const char **program = old ? &op->agent : &op->recorder;
+    int r = *program ? 0 : agent_program(op->arena, old ? AGENT_SHIM : AGENT_RECORDER, program, e);
+
+    t->agent = *program;
+    t->agent_key = agent_key(t->arena);
+    return r;
+}
+
+/* What its pods know each other by. If a Secret is there already, ours is not used. Jobs of v1 and
+ * before do not run without the program; for others records are left out. */
+static int make_keys(struct tended *t, struct err *e)
+{
+    enum platform_kind version = t->served.plan->spec->platform.environment;
+    bool old = platform_is_mpijob(version) && version != PLATFORM_MPIJOB_V2BETA1;
+    int r = 0;
 
     if (t->kind->family != FAMILY_MPI)
         return 0;
-    if (!platform_is_mpijob(t->served.plan->spec->platform.environment) ||
-        t->served.plan->spec->platform.environment == PLATFORM_MPIJOB_V2BETA1)
-        return ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
-    t->agent_key = agent_key(t->arena);
-    return op->agent ? 0 : agent_program(op->arena, &op->agent, e);
+    if (old || t->served.records)
+        r = find_agent(t, old, e);
+    if (r < 0 && old)
+        return r;
+    if (r < 0) {
+        tell(t, "warning", "its ranks are not recorded: %s", e->text);
+        t->served.records = false;
+    }
+    return old ? 0 : ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
 }
 
 /* What has ended is only deleted some day. */

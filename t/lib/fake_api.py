@@ -19,6 +19,7 @@ GROUPS = {
     "scheduling.volcano.sh": {"v1beta1": "podgroups"},
     "scheduling.x-k8s.io": {"v1alpha1": "podgroups"},
     "kubeflow.org": {"v1": "mpijobs pytorchjobs tfjobs", "v2beta1": "mpijobs", "v1alpha2": "mpijobs", "v1alpha1": "mpijobs"},
+    "batch.tensorstack.dev": {"v1beta1": "mpijobs"},
 }
 
 
