@@ -138,6 +138,14 @@ def mpijob(name, version="v2beta1", workers=2, policy=None, **more):
                 "Launcher": template("l"), "Worker": dict(template("w"), replicas=workers)}}, **more)}
 
 
+def command(pod):
+    return pod["spec"]["containers"][0]["command"]
+
+
+def event(c, reason):
+    return next(e for e in (c.api.get("events", n) for n in c.api.names("events")) if e["reason"] == reason)
+
+
 def test_versions():
     with Cluster() as c:
         for version in ["v2beta1", "v1", "v1alpha2"]:
@@ -407,6 +415,45 @@ def test_suspended_by_annotation():
         c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
 
 
+def noted(job, **notes):
+    job["metadata"]["annotations"] = {"muster.internal/" + k: v for k, v in notes.items()}
+    return job
+
+
+def test_debug():
+    with Cluster() as c:
+        waits = ["sleep", "365d"]
+        undo = {"metadata": {"annotations": {"muster.internal/debug": None}}}
+        for version in ["v2beta1", "v1"]:  # a launcher that is a Job; one that is a pod
+            c.api.create(noted(mpijob(version, version), debug="true"))
+            c.until(lambda: c.launcher(version) and c.api.get("pods", version + "-worker-0"), "%s: a job that is debugged has its pods" % version)
+            first = c.api.get("pods", c.launcher(version))
+            same(command(first), waits, "its launcher waits")
+            same(command(c.api.get("pods", version + "-worker-0"))[-1:], ["x"], "its workers run what they are reached by")
+            uid = c.api.get("pods", version + "-worker-0")["metadata"]["uid"]
+            if version == "v1":  # what is debugged outlives the operator
+                c.until(lambda: "debugging" in c.api.get("mpijobs", version)["metadata"]["annotations"].get("muster.internal/state", ""), "it is kept")
+                c.operator.kill()
+                c.operator.wait()
+                c.api.patch("mpijobs", version, undo)
+                c.begin()
+            else:
+                c.api.patch("mpijobs", version, undo)
+            c.until(lambda: c.launcher(version) and "sleep" not in command(c.api.get("pods", c.launcher(version))), "then it runs its command")
+            c.until(lambda: (c.api.get("pods", version + "-worker-0") or first)["metadata"]["uid"] != uid, "in pods that are new")
+            c.until(c.holds("mpijobs", version, "Running"), "and runs")
+            c.end(c.launcher(version), 0)
+            c.until(c.holds("mpijobs", version, "Succeeded"), "to its end")
+
+        c.api.create(noted({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "p"}, "spec": {"pytorchReplicaSpecs": {
+            "Master": dict(template("pytorch"), replicas=1), "Worker": dict(template("pytorch"), replicas=1)}}}, debug="worker"))
+        c.until(lambda: c.api.get("pods", "p-worker-0"), "one of whose roles is debugged")
+        same([command(c.api.get("pods", n)) for n in ["p-master-0", "p-worker-0"]], [["x"], waits], "and the other one runs")
+        c.api.create(noted(mpijob("none"), debug="nobody"))
+        c.until(lambda: "ValidationError" in c.reasons(), "a role that there is not")
+        ok("role nobody not found" in event(c, "ValidationError")["message"], "is named")
+
+
 def test_later_operator():
     with Cluster() as c:
         c.api.create(mpijob("kept", policy={"suspend": True}))
@@ -428,14 +475,6 @@ def ranks(code, size=4, host="hidden-worker-1"):
     """What muster-records writes of a rank that failed."""
     return 'mine\nmuster-ranks: {"launches":[{"size":%d,"program":7,"began":900,"over":20,"ok":3,"failed":1,"stopped":0,' \
         '"lost":0,"first":[{"rank":3,"host":"%s","ago":31,"code":%d}]}]}' % (size, host, code)
-
-
-def command(pod):
-    return pod["spec"]["containers"][0]["command"]
-
-
-def event(c, reason):
-    return next(e for e in (c.api.get("events", n) for n in c.api.names("events")) if e["reason"] == reason)
 
 
 def test_records():

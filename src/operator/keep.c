@@ -36,7 +36,7 @@ static void answered(struct tended *t)
 static bool needs_keeping(const struct job *job)
 {
     if (job->n_past > 0 || job->phase == JOB_ENDED || job->pause_wanted || job->resumed ||
-        job->stop != STOP_NONE || job->first_failed >= 0)
+        job->debugging || job->stop != STOP_NONE || job->first_failed >= 0)
         return true;
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
         if (job->procs[i].restarts > 0)

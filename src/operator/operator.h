@@ -78,7 +78,7 @@ struct tended {
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
     int64_t generation;  /* likewise: of its spec */
-    bool noted;          /* likewise: SERVED_SUSPEND */
+    unsigned noted;      /* likewise: which of SERVED_SUSPEND and SERVED_DEBUG */
     struct arena *arena; /* of all that follows */
     struct served served;
     struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */
@@ -106,6 +106,9 @@ struct tended {
     ns_t secret_since;       /* its Secret was there already; 0: not seen */
     bool has_shared;         /* what pods refer to was created */
     bool suspend, suspended; /* the Job of its launcher: is to be; is */
+    bool job_waits;          /* that Job: it is of a job that is debugged */
+    char *job_uid;           /* that Job's, heap; NULL: not known yet */
+    char *old_job_uid;       /* of one that was deleted; or NULL */
     ns_t carry_at;           /* nothing is asked for before, because it was refused */
     int pause_s;             /* … for so long; 0: not refused since the last success */
     char *refusal;           /* … in these words; or NULL */

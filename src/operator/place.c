@@ -197,6 +197,14 @@ static void take_in(struct hand *h, const struct node *pod, const char *main)
     h->life.text = h->life.ranks = h->life.ranks_before = NULL;
 }
 
+static const char *owner_uid(const struct node *meta)
+{
+    const struct node *list = node_get(meta, "ownerReferences");
+    const struct node *first = list && list->type == NODE_SEQ && list->n ? list->items[0] : NULL;
+
+    return node_text(node_get(first, "uid"), "");
+}
+
 void place_pod(struct tended *t, uint32_t replica, enum watch_change change, const struct node *pod)
 {
     const struct node *meta = node_get(pod, "metadata");
@@ -205,6 +213,8 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
     struct hand *h = &t->hands[replica];
     bool same = h->uid && strcmp(h->uid, uid) == 0;
 
+    if (t->old_job_uid && strcmp(owner_uid(meta), t->old_job_uid) == 0)
+        return; /* of a Job that was deleted */
     if (!same && (change == WATCH_GONE || (h->uid && h->exists && made < h->made)))
         return; /* of a pod that does not count any more */
     if (!same && place_by_job(t, replica) &&

@@ -204,9 +204,45 @@ static bool is_suspended(const struct served *s, const struct job_spec *spec)
     return !has_field && strcmp(node_text(node_get(notes, SERVED_SUSPEND), ""), "true") == 0;
 }
 
+/* Their names as a list, or NULL for all of them; sets s->invalid if one is not a role. */
+static const char *const *debugged_roles(struct arena *a, struct served *s,
+                                         const struct job_spec *spec, const char *said)
+{
+    const char **names = ARENA_ARRAY(a, const char *, spec->n_roles + 2);
+    size_t n = 0;
+
+    while (*said && n <= spec->n_roles) {
+        size_t len = strcspn(said, ",");
+
+        names[n] = arena_strndup(a, said, len);
+        if (!spec_role(spec, names[n]))
+            s->invalid =
+                arena_printf(a, "annotation " SERVED_DEBUG ": role %s not found", names[n]);
+        n++;
+        said += len + (said[len] == ',');
+    }
+    return names;
+}
+
+static void debug_as_noted(struct arena *a, struct served *s, struct job_spec *spec)
+{
+    const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
+    const char *said = node_text(node_get(notes, SERVED_DEBUG), "");
+
+    if (!*said || strcmp(said, "false") == 0 || spec->platform.environment == PLATFORM_T9K)
+        return;
+    spec->debug = true;
+    if (strcmp(said, "true") != 0)
+        spec->debug_only = debugged_roles(a, s, spec, said);
+}
+
 static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
+
+    debug_as_noted(a, s, spec);
+    if (s->invalid)
+        return;
 
     if (is_suspended(s, spec))
         spec->pause = true;

@@ -39,6 +39,11 @@ struct served {
 /* "true": the job is suspended. For the versions whose spec has no field for it. */
 #define SERVED_SUSPEND "muster.internal/suspend"
 
+/* "true", or names of roles with commas between them: the job is debugged. Its pods, or those of
+ * these roles, wait instead of running their commands, until the annotation is removed; workers of
+ * an MPI job keep theirs, by which they are reached. For kinds whose spec has no field for it. */
+#define SERVED_DEBUG "muster.internal/debug"
+
 /* "false": its pods hold nothing of ours, and how ranks end is not known. */
 #define SERVED_RECORDS "muster.internal/rank-records"
 

@@ -206,6 +206,21 @@ static void name_it(struct tended *t, const struct node *object)
     t->served.api_version = arena_strdup(t->arena, node_text(node_get(object, "apiVersion"), ""));
 }
 
+/* What the object says now of a job that is suspended or debugged. Debugging ends, and does not
+ * begin, while a job runs. */
+static void follow_modes(struct tended *t, const struct job_spec *spec)
+{
+    struct observation o = {.kind = OBS_RESUME, .at = clock_run()};
+    const struct job *job = t->job;
+
+    if (spec->pause != job->pause_wanted) {
+        o.kind = spec->pause ? OBS_PAUSE : OBS_RESUME;
+        turn_observe(t->turn, &o);
+    } else if (job->debugging && !spec->debug && !job->debug_over && !job->pause_wanted) {
+        turn_observe(t->turn, &o);
+    }
+}
+
 static void first_look(struct tended *t, const struct node *object)
 {
     const char *version = annotation(object, KEEP_VERSION), *state;
@@ -238,6 +253,8 @@ static void first_look(struct tended *t, const struct node *object)
     place_begin(t);
     tend_load(t, state, state ? strlen(state) : 0);
     t->suspend = t->suspended = t->job->pause_wanted;
+    if (state)
+        follow_modes(t, t->served.plan->spec);
 }
 
 /* What may be changed of a running job: whether it is suspended, how many replicas it has, and how
@@ -254,12 +271,7 @@ static void look_again(struct tended *t, const struct node *object)
         arena_free(a);
         return;
     }
-    if (now.plan->spec->pause != t->job->pause_wanted) {
-        struct observation o = {.kind = now.plan->spec->pause ? OBS_PAUSE : OBS_RESUME,
-                                .at = clock_run()};
-
-        turn_observe(t->turn, &o);
-    }
+    follow_modes(t, now.plan->spec);
     /* a queue may change templates while a job is suspended */
     if (t->next_arena || t->group.want || t->scaler.want || t->job->phase == JOB_PAUSED ||
         !resize_is_same(now.plan, t->served.plan))
@@ -268,12 +280,20 @@ static void look_again(struct tended *t, const struct node *object)
         arena_free(a);
 }
 
+static unsigned notes_of(const struct node *object)
+{
+    const char *suspend = annotation(object, SERVED_SUSPEND);
+    const char *debug = annotation(object, SERVED_DEBUG);
+    bool debugs = debug && *debug && strcmp(debug, "false") != 0;
+
+    return (suspend && strcmp(suspend, "true") == 0 ? 1u : 0) | (debugs ? 2u : 0);
+}
+
 void tend_object(struct tended *t, const struct node *object)
 {
     const struct node *meta = node_get(object, "metadata"), *number = node_get(meta, "generation");
     int64_t generation = number && number->type == NODE_INT ? number->i : 0;
-    const char *note = annotation(object, SERVED_SUSPEND);
-    bool noted = note && strcmp(note, "true") == 0;
+    unsigned noted = notes_of(object);
 
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
@@ -348,6 +368,8 @@ void tend_free(struct tended *t)
     free(t->kept);
     free(t->told);
     free(t->refusal);
+    free(t->job_uid);
+    free(t->old_job_uid);
     arena_free(t->arena);
     arena_free(t->next_arena);
     free(t->tail);

@@ -66,6 +66,9 @@ const struct node *want_object(struct arena *a, const struct served *s, const st
  * operator, or of an earlier version of this one, have not. */
 #define WANT_RECORDS_ANNOTATION "muster.internal/records"
 
+/* "true": of a launcher's Job whose pod waits, because the job is debugged. */
+#define WANT_DEBUG_ANNOTATION "muster.internal/debug"
+
 /* Selects the pods of this job: "training.kubeflow.org/job-name=pi,…" */
 const char *wants_selector(struct arena *a, const struct served *s);
 

@@ -297,7 +297,9 @@ static void put_template(struct arena *a, const struct served *s, const struct r
     mpi_add_keys(a, s, keys_path(s), template, container);
     mpi_add_config(a, s, (struct mpi_files){.hostfile = true, .discover_hosts = true}, template,
                    container);
-    if (s->records && st->recorded) {
+    if (want_waits(s, rp->role, st->start)) {
+        want_put_waiting(a, container);
+    } else if (s->records && st->recorded) {
         want_add_agent(a, s, template, container);
         want_record_launcher(a, s, container);
     }
@@ -332,6 +334,8 @@ static const struct node *launcher_job(struct arena *a, const struct served *s,
         if (!node_absent(policy, limits[i]))
             make_put(a, spec, limits[i], node_get(policy, limits[i]));
     put_template(a, s, rp, st, spec);
+    if (want_waits(s, rp->role, st->start))
+        want_mark_waiting(a, root);
     want_put(a, spec, "podReplacementPolicy", "Failed");
     if (st->suspended)
         make_put(a, spec, "suspend", make_bool(a, true));

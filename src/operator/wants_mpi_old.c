@@ -320,7 +320,9 @@ static struct node *launcher_template(struct arena *a, const struct served *s,
         want_put(a, pod, "serviceAccountName", rp->host);
     add_env(a, s, rp, container);
     want_add_agent(a, s, template, container);
-    if (s->records && st->recorded)
+    if (want_waits(s, rp->role, st->start))
+        want_put_waiting(a, container);
+    else if (s->records && st->recorded)
         want_record_launcher(a, s, container);
     mpi_add_config(
         a, s, (struct mpi_files){.kubexec = true, .hostfile = true, .discover_hosts = is_v1(s)},
@@ -349,6 +351,8 @@ static const struct node *launcher_job(struct arena *a, const struct served *s,
     make_put(a, spec, "backoffLimit", limit ? limit : make_int(a, 6));
     make_put(a, spec, "activeDeadlineSeconds", policy(s, "activeDeadlineSeconds"));
     mpi_put_job_template(a, s, template, spec);
+    if (want_waits(s, rp->role, st->start))
+        want_mark_waiting(a, root);
     if (st->suspended)
         make_put(a, spec, "suspend", make_bool(a, true));
     return root;

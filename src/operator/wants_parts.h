@@ -50,6 +50,12 @@ void want_add_operator_env(struct arena *a, const struct plan *plan, const struc
 /* As the replica's spec says, in words of a pod; `otherwise` if it does not. */
 void want_put_restart(struct arena *a, const struct role *role, const char *otherwise,
                       struct node *template);
+/* Is this start of the role one that only waits (SERVED_DEBUG)? Then its container gets a command
+ * that does. */
+bool want_waits(const struct served *s, const struct role *role, struct start start);
+void want_put_waiting(struct arena *a, struct node *container);
+/* Says so of a launcher's Job. */
+void want_mark_waiting(struct arena *a, struct node *root);
 /* The scheduler of all members at once, if the operator has one. override: whatever the template
  * says. */
 void want_put_gang(struct arena *a, const struct served *s, bool override, const char *task,
