@@ -454,6 +454,31 @@ def test_debug():
         ok("role nobody not found" in event(c, "ValidationError")["message"], "is named")
 
 
+def test_adopted():
+    """Pods of mpi-operator 0.3.0, which has labels of its own, while it is replaced."""
+    with Cluster() as c:
+        c.operator.kill()
+        c.operator.wait()
+        job = c.api.create(mpijob("old", "v1", policy={"cleanPodPolicy": "Running"}))
+        owner = [{"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "name": "old", "uid": job["metadata"]["uid"], "controller": True}]
+        for name, role in [("old-launcher", "launcher"), ("old-worker-0", "worker"), ("old-worker-1", "worker")]:
+            c.api.create({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "x", "command": ["x"]}]}, "metadata": {
+                "name": name, "ownerReferences": owner, "labels": {"group-name": "kubeflow.org", "mpi-job-name": "old", "mpi-job-role": role}}})
+        c.api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old-config", "ownerReferences": owner},
+                      "data": {"kubexec.sh": "theirs", "hostfile": ""}})
+        before = {n: c.api.get("pods", n)["metadata"]["uid"] for n in c.api.names("pods")}
+        c.move()
+        c.begin()
+        c.until(c.holds("mpijobs", "old", "Running"), "a job of mpi-operator 0.3.0 runs on")
+        c.until(lambda: c.api.get("configmaps", "old-config")["data"]["hostfile"], "its files follow its workers")
+        same(c.api.get("configmaps", "old-config")["data"]["kubexec.sh"], "theirs", "but for the way to them")
+        same({n: c.api.get("pods", n)["metadata"]["uid"] for n in c.api.names("pods")}, before, "in the same pods")
+        c.end("old-launcher", 0)
+        c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
+        c.until(lambda: c.api.names("pods") == ["old-launcher"], "its workers are removed")
+        same(c.api.asked("POST", "/pods"), 0, "no pod was created")
+
+
 def test_later_operator():
     with Cluster() as c:
         c.api.create(mpijob("kept", policy={"suspend": True}))

@@ -2,7 +2,7 @@
  *
  *     main.c     options, signals, the loop; flags.c has the options
  *     serve.c    which kinds the cluster has; their objects come and go
- *     pods.c     pods of all jobs, as the API server shows them
+ *     pods.c     pods of all jobs, as the API server shows them; whose.c has their labels
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
@@ -34,14 +34,13 @@
 #include "operator/metrics.h"
 #include "operator/served.h"
 #include "operator/wants.h"
+#include "operator/whose.h"
 
 struct asked;
 struct controller;
 struct tended;
 struct http_server;
 struct webhook;
-
-enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
 /* The pod of a replica. Of several pods of a launcher that is a batch Job the last one counts. */
 struct hand {
@@ -153,8 +152,8 @@ struct controller {
     struct webhook *webhook; /* NULL: none */
     struct kind_watch *kinds;
     size_t n_kinds;
-    unsigned asking;                               /* discoveries without an answer */
-    struct kube_watch *pods[OPERATOR_POD_WATCHES]; /* NULL: the jobs are not known yet */
+    unsigned asking;                         /* discoveries without an answer */
+    struct kube_watch *pods[WHOSE_FAMILIES]; /* NULL: the jobs are not known yet */
     unsigned pods_synced;
     bool pods_stale;      /* a kind came after they were listed */
     bool pods_known;      /* nothing is decided before */

@@ -256,6 +256,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         labels = obj["metadata"].get("labels") or {}
         for part in filter(None, query.get("labelSelector", "").split(",")):
             word, _, value = part.partition("=")
+            if word.startswith("!"):
+                if word[1:] in labels:
+                    return False
+                continue
             if word not in labels or (value and labels[word] != value):
                 return False
         return key[0] == group and key[1] == plural and (namespace is None or key[2] == namespace)
