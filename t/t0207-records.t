@@ -2,6 +2,7 @@
 # t0207-records.t - how ranks end, as the launcher of a job of the operator writes it into its termination message:
 # muster-records around its command and around each rank, with a real mpirun and hosts that have networks and names of
 # their own. What starts daemons there gives them no variable, as sshd does.
+# shellcheck disable=SC2016 # shells of launchers expand
 . "${0%/*}/lib.sh"
 
 SHIM=${MUSTER%/*}/muster-records
