@@ -168,6 +168,27 @@ def test_versions():
         same(c.api.names("rolebindings"), ["v1-launcher", "v1alpha1-launcher", "v1alpha2-launcher"], "launchers have rights")
 
 
+def test_commands_of_images():
+    def without(job, key):
+        for spec in job["spec"][key].values():
+            del spec["template"]["spec"]["containers"][0]["command"]
+        return job
+
+    with Cluster() as c:
+        c.api.create(without(mpijob("m"), "mpiReplicaSpecs"))
+        c.api.create(without({"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": "t"}, "spec": {"tfReplicaSpecs": {
+            "Worker": dict(template("tensorflow"), replicas=2)}}}, "tfReplicaSpecs"))
+        c.until(c.holds("mpijobs", "m", "Running"), "an MPIJob whose launcher runs what its image says")
+        c.until(c.holds("tfjobs", "t", "Running"), "a TFJob likewise")
+        c.end(c.launcher("m"), 0)
+        c.until(c.holds("mpijobs", "m", "Succeeded"), "ends with it")
+        time.sleep(1)
+        same(c.holds("tfjobs", "t", "Succeeded")(), False, "goes on as long as its pods")
+        c.end("t-worker-1", 0)
+        c.end("t-worker-0", 0)
+        c.until(c.holds("tfjobs", "t", "Succeeded"), "and ends with them")
+
+
 def test_launcher_as_worker():
     with Cluster() as c:
         c.api.create(mpijob("both", runLauncherAsWorker=True))

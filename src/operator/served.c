@@ -165,6 +165,21 @@ static void restart_as_there(struct arena *a, const struct served *s, struct job
     }
 }
 
+/* A container without a command runs that of its image. The plan has to know that it runs one: a
+ * replica without any only waits. */
+static void run_images(struct arena *a, struct job_spec *spec)
+{
+    static const char *const of_image[] = {"entrypoint", NULL};
+    struct role *roles = ARENA_ARRAY(a, struct role, spec->n_roles + 1);
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        roles[i] = spec->roles[i];
+        if (roles[i].kind != ROLE_HOST && !roles[i].argv && !roles[i].shell)
+            roles[i].argv = of_image;
+    }
+    spec->roles = roles;
+}
+
 /* training-operator looks at the restart counts of pods that run: with one restart less than it is
  * told, the job ends with the same failure. */
 static void count_restarts_as_there(struct job_spec *spec)
@@ -247,6 +262,8 @@ static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
     if (is_suspended(s, spec))
         spec->pause = true;
 
+    if (spec->platform.environment != PLATFORM_T9K)
+        run_images(a, spec);
     spec->gang = false; /* a pod runs its command as soon as it can */
     if (platform_is_mpijob(spec->platform.environment))
         restart_as_there(a, s, spec);

@@ -50,7 +50,7 @@ ok "mpi-operator's CRD is there" established mpijobs.kubeflow.org
 "$dir/mpi-operator" -namespace "$THEIRS" -lock-namespace "$THEIRS" 2>theirs.log &
 theirs=$!
 files="$top/examples/kubeflow/mpi-v2beta1.yaml $top/t/operator/mpi-openmpi.yaml $top/t/operator/mpi-intel.yaml $top/t/operator/mpi-mpich.yaml
-    $HERE/pi-user.yaml $HERE/benchmarks.yaml $HERE/both.yaml $HERE/alone.yaml $HERE/suspended.yaml $HERE/network.yaml"
+    $HERE/pi-user.yaml $HERE/benchmarks.yaml $HERE/as-worker.yaml $HERE/alone.yaml $HERE/suspended.yaml $HERE/network.yaml"
 compare mpi-operator
 kubectl delete crd mpijobs.kubeflow.org >/dev/null
 

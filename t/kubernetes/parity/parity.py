@@ -15,6 +15,7 @@ import sys
 import time
 
 KINDS = "pods services configmaps secrets jobs.batch roles rolebindings serviceaccounts horizontalpodautoscalers".split()
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OF_CLUSTER = {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "finalizers"}
 
 
@@ -88,8 +89,6 @@ def flat(value, path, out):
 def values(item, namespace):
     """path: value, without what differs by nature: identities, random keys, the namespace."""
     meta = {k: v for k, v in item["metadata"].items() if k not in OF_CLUSTER}
-    for ref in meta.get("ownerReferences", []):
-        ref.pop("uid", None)
     body = {k: v for k, v in item.items() if k not in ("metadata", "status")}
     if item["kind"] == "Secret":
         body["data"] = sorted(body.get("data") or {})
@@ -100,7 +99,7 @@ def values(item, namespace):
         drop_token(part)
     out = {}
     flat(dict(body, metadata=meta), "", out)
-    return {k: json.loads(json.dumps(v).replace(namespace, "NAMESPACE")) for k, v in out.items()}
+    return {k: json.loads(UUID.sub("UID", json.dumps(v).replace(namespace, "NAMESPACE"))) for k, v in out.items()}
 
 
 def drop_token(pod):
