@@ -58,13 +58,14 @@ kubectl delete crd mpijobs.kubeflow.org >/dev/null
 dir=$(part training-operator)
 kubectl apply --server-side --force-conflicts -f "$dir" >/dev/null 2>&1
 ok "training-operator's CRDs are there" established mpijobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org
-# It waits for a certificate of its webhook, which it makes itself, as files where a pod would have them. Nobody calls it.
+# It waits for a certificate of its webhook, which it makes itself, as files in /tmp, where a pod would have them. Nobody calls it.
 kubectl -n "$THEIRS" create secret generic training-operator-webhook-cert >/dev/null
 kubectl apply -f - >/dev/null <<'YAML'
 {apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: validator.training-operator.kubeflow.org}, webhooks: []}
 YAML
 mkdir -p certs/k8s-webhook-server/serving-certs
-MY_POD_NAMESPACE=$THEIRS TMPDIR=$PWD/certs "$dir/training-operator" --namespace "$THEIRS" --metrics-bind-address=127.0.0.1:0 \
+# shellcheck disable=SC2016 # the inner shell expands
+MY_POD_NAMESPACE=$THEIRS unshare -rm sh -c 'mount --bind "$0" /tmp && exec "$@"' "$PWD/certs" "$dir/training-operator" --namespace "$THEIRS" --metrics-bind-address=127.0.0.1:0 \
     --health-probe-bind-address=127.0.0.1:0 --webhook-server-port=0 >theirs.log 2>&1 &
 theirs=$!
 cert() { kubectl -n "$THEIRS" get secret training-operator-webhook-cert -o "jsonpath={.data.${1%.*}\\.${1#*.}}" | base64 -d; }

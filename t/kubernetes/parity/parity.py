@@ -56,10 +56,9 @@ def start_pods(namespace):
     for pod in json.loads(kubectl("-n", namespace, "get", "pods", "-o", "json"))["items"]:
         if pod.get("status", {}).get("phase") == "Running":
             continue
-        name = pod["spec"]["containers"][0]["name"]
         running["status"]["containerStatuses"] = [{
-            "name": name, "image": "i", "imageID": "", "ready": True, "started": True, "restartCount": 0,
-            "state": {"running": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}}}]
+            "name": c["name"], "image": "i", "imageID": "", "ready": True, "started": True, "restartCount": 0,
+            "state": {"running": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}}} for c in pod["spec"]["containers"]]
         kubectl("-n", namespace, "patch", "pod", pod["metadata"]["name"], "--subresource=status", "--type=merge", "-p", json.dumps(running), check=False)
 
 
@@ -82,7 +81,7 @@ def flat(value, path, out):
     elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
         for i, v in enumerate(value):
             flat(v, "%s[%s]" % (path, v.get("name", v.get("key", i))), out)
-    else:
+    elif value != []:  # an empty list is none
         out[path] = value
 
 
