@@ -128,19 +128,19 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
 {
     unsigned bit = bit_of_word(status);
     const char *word = text_at(status, "launcherStatus"), *text;
-    bool failed = strcmp(word, "Failed") == 0;
+    bool failed = strcmp(word, "Failed") == 0, hidden = is_success(word) && failed_in_truth(t);
 
     if (!bit || (t->announced & bit))
         return;
     text = arena_printf(a, "MPIJob %s/%s %s", t->served.namespace_, t->served.name,
-                        failed                           ? "has failed."
-                        : strcmp(word, "Succeeded") == 0 ? "successfully completed."
-                                                         : "is running.");
-    keep_event(t, failed ? "Warning" : "Normal",
+                        failed             ? "has failed."
+                        : is_success(word) ? "successfully completed."
+                                           : "is running.");
+    keep_event(t, failed || hidden ? "Warning" : "Normal",
                arena_printf(a, "MPIJob%s", strcmp(word, "Active") == 0 ? "Running" : word),
-               failed                                   ? with_cause(a, t, text)
-               : is_success(word) && failed_in_truth(t) ? with_ranks(a, t, text)
-                                                        : text);
+               failed   ? with_cause(a, t, text)
+               : hidden ? with_ranks(a, t, text)
+                        : text);
 }
 
 void announce(struct arena *a, struct tended *t, struct node *status)

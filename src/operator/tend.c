@@ -213,6 +213,8 @@ static void follow_modes(struct tended *t, const struct job_spec *spec)
     struct observation o = {.kind = OBS_RESUME, .at = clock_run()};
     const struct job *job = t->job;
 
+    if (job->phase == JOB_ENDED)
+        return;
     if (spec->pause != job->pause_wanted) {
         o.kind = spec->pause ? OBS_PAUSE : OBS_RESUME;
         turn_observe(t->turn, &o);
