@@ -7,6 +7,7 @@
 #   muster          all of src/ but the shim and the tests, with the wire protocol, libyaml and libuv
 #   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
 #   muster-shim-pod the same for pods: with musl where musl-gcc is installed, else stripped
+#   muster-records  the part of it that jobs of the operator have
 #   test/           the same two with fault points in the shim and the clock (-DMUSTER_FAULTS), programs for tests
 #   src/…/test/NAME a unit test: one program per file, linked with everything but the main.c files
 
@@ -85,7 +86,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -178,12 +179,19 @@ $(B)/musl/%.o: CC := $(MUSL_CC)
 $(B)/musl/%.o: src/%.c $(B)/flags | $(B)/musl/include/linux
 	$(call compile,$(SHIM_FLAGS) -idirafter $(B)/musl/include)
 # Not -static-pie: musl-gcc makes a dynamic program of it.
-$(B)/muster-shim-pod: CC := $(MUSL_CC)
+$(B)/muster-shim-pod $(B)/muster-records: CC := $(MUSL_CC)
 $(B)/muster-shim-pod: $(MUSL_OBJ)
 	$(call link,-static -no-pie -Wl$(comma)--gc-sections)
 	@strip $@
+# The two roles that each job of the operator has a copy of.
+$(B)/musl/records/main.o: CC := $(MUSL_CC)
+$(B)/musl/records/main.o: src/shim/main.c $(B)/flags | $(B)/musl/include/linux
+	$(call compile,$(SHIM_FLAGS) -DSHIM_RECORDS -idirafter $(B)/musl/include)
+$(B)/muster-records: $(B)/musl/records/main.o $(filter-out %/main.o,$(MUSL_OBJ))
+	$(call link,-static -no-pie -Wl$(comma)--gc-sections)
+	@strip $@
 else
-$(B)/muster-shim-pod: $(B)/muster-shim
+$(B)/muster-shim-pod $(B)/muster-records: $(B)/muster-shim
 	@strip -o $@ $<
 endif
 $(B)/muster-shim: $(SHIM_OBJ)
@@ -362,7 +370,7 @@ format:
 # --- the rest ------------------------------------------------------------------------------------
 
 # An OCI image of the operator, without Docker or root.
-image: $(B)/muster-operator $(B)/muster-shim-pod
+image: $(B)/muster-operator $(B)/muster-shim-pod $(B)/muster-records
 	@tools/image --build $(B)
 
 install: all
@@ -370,6 +378,7 @@ install: all
 	install -D -m 755 $(B)/muster-shim $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim
 	install -D -m 755 $(B)/muster-kubernetes $(DESTDIR)$(PREFIX)/libexec/muster/muster-kubernetes
 	install -D -m 755 $(B)/muster-shim-pod $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim-pod
+	install -D -m 755 $(B)/muster-records $(DESTDIR)$(PREFIX)/libexec/muster/muster-records
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
@@ -379,4 +388,4 @@ install: all
 clean:
 	rm -rf build build-* examples/random_walk
 
--include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(B)/musl/records/main.o $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))

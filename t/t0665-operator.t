@@ -21,7 +21,8 @@ if os.environ.get("MUSTER_SAN"):
     BESIDE = tempfile.mkdtemp(prefix="mt.")
     atexit.register(shutil.rmtree, BESIDE, True)
     OPERATOR = shutil.copy(OPERATOR, BESIDE)
-    pathlib.Path(BESIDE, "muster-shim-pod").write_bytes(b"\x7fELF")
+    for program in ["muster-shim-pod", "muster-records"]:
+        pathlib.Path(BESIDE, program).write_bytes(b"\x7fELF")
 count = 0
 
 
@@ -137,6 +138,14 @@ def mpijob(name, version="v2beta1", workers=2, policy=None, **more):
                 "Launcher": template("l"), "Worker": dict(template("w"), replicas=workers)}}, **more)}
 
 
+def command(pod):
+    return pod["spec"]["containers"][0]["command"]
+
+
+def event(c, reason):
+    return next(e for e in (c.api.get("events", n) for n in c.api.names("events")) if e["reason"] == reason)
+
+
 def test_versions():
     with Cluster() as c:
         for version in ["v2beta1", "v1", "v1alpha2"]:
@@ -157,6 +166,27 @@ def test_versions():
         same("conditions" in c.api.get("mpijobs", "v1alpha1")["status"], False, "its status has no conditions")
         c.until(lambda: not c.api.get("pods", "v1alpha1-worker-1"), "its workers are removed")
         same(c.api.names("rolebindings"), ["v1-launcher", "v1alpha1-launcher", "v1alpha2-launcher"], "launchers have rights")
+
+
+def test_commands_of_images():
+    def without(job, key):
+        for spec in job["spec"][key].values():
+            del spec["template"]["spec"]["containers"][0]["command"]
+        return job
+
+    with Cluster() as c:
+        c.api.create(without(mpijob("m"), "mpiReplicaSpecs"))
+        c.api.create(without({"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": "t"}, "spec": {"tfReplicaSpecs": {
+            "Worker": dict(template("tensorflow"), replicas=2)}}}, "tfReplicaSpecs"))
+        c.until(c.holds("mpijobs", "m", "Running"), "an MPIJob whose launcher runs what its image says")
+        c.until(c.holds("tfjobs", "t", "Running"), "a TFJob likewise")
+        c.end(c.launcher("m"), 0)
+        c.until(c.holds("mpijobs", "m", "Succeeded"), "ends with it")
+        time.sleep(1)
+        same(c.holds("tfjobs", "t", "Succeeded")(), False, "goes on as long as its pods")
+        c.end("t-worker-1", 0)
+        c.end("t-worker-0", 0)
+        c.until(c.holds("tfjobs", "t", "Succeeded"), "and ends with them")
 
 
 def test_launcher_as_worker():
@@ -233,7 +263,7 @@ def test_expires():
             c.end(c.launcher(name), 0)
             c.until(c.holds("mpijobs", name, "Succeeded"), "and ends")
         c.until(lambda: not c.api.get("mpijobs", "short"), "an object is deleted when its time is over")
-        same(c.api.names("configmaps"), ["long-config"], "with all that it owns")
+        same(c.api.names("configmaps"), ["long-agent", "long-config"], "with all that it owns")
         ok(c.api.get("mpijobs", "long"), "not before")
         c.operator.kill()
         c.operator.wait()
@@ -376,7 +406,7 @@ def test_suspended():
         c.until(lambda: c.api.get("jobs", "queue-launcher"), "it has the Job of its launcher")
         same(c.api.get("jobs", "queue-launcher")["spec"].get("suspend"), True, "which is suspended")
         same((c.api.names("configmaps"), c.api.names("secrets"), c.api.names("services"), c.api.names("pods")),
-             (["queue-config"], ["queue-ssh"], ["queue"], []), "and all others, but no pods")
+             (["queue-agent", "queue-config"], ["queue-agent", "queue-ssh"], ["queue"], []), "and all others, but no pods")
         c.api.patch("mpijobs", "queue", {"spec": {"runPolicy": {"suspend": False}, "mpiReplicaSpecs": {
             "Launcher": {"template": {"spec": {"nodeSelector": {"pool": "a"}}}}, "Worker": {"template": {"spec": {"nodeSelector": {"pool": "b"}}}}}}})
         c.until(c.holds("mpijobs", "queue", "Running"), "it is resumed")
@@ -424,6 +454,70 @@ def test_waiting():
         c.until(lambda: created().endswith("is created."), "and waits for nothing")
 
 
+def noted(job, **notes):
+    job["metadata"]["annotations"] = {"muster.internal/" + k: v for k, v in notes.items()}
+    return job
+
+
+def test_debug():
+    with Cluster() as c:
+        waits = ["sleep", "365d"]
+        undo = {"metadata": {"annotations": {"muster.internal/debug": None}}}
+        for version in ["v2beta1", "v1"]:  # a launcher that is a Job; one that is a pod
+            c.api.create(noted(mpijob(version, version), debug="true"))
+            c.until(lambda: c.launcher(version) and c.api.get("pods", version + "-worker-0"), "%s: a job that is debugged has its pods" % version)
+            first = c.api.get("pods", c.launcher(version))
+            same(command(first), waits, "its launcher waits")
+            same(command(c.api.get("pods", version + "-worker-0"))[-1:], ["x"], "its workers run what they are reached by")
+            uid = c.api.get("pods", version + "-worker-0")["metadata"]["uid"]
+            if version == "v1":  # what is debugged outlives the operator
+                c.until(lambda: "debugging" in c.api.get("mpijobs", version)["metadata"]["annotations"].get("muster.internal/state", ""), "it is kept")
+                c.operator.kill()
+                c.operator.wait()
+                c.api.patch("mpijobs", version, undo)
+                c.begin()
+            else:
+                c.api.patch("mpijobs", version, undo)
+            c.until(lambda: c.launcher(version) and "sleep" not in command(c.api.get("pods", c.launcher(version))), "then it runs its command")
+            c.until(lambda: (c.api.get("pods", version + "-worker-0") or first)["metadata"]["uid"] != uid, "in pods that are new")
+            c.until(c.holds("mpijobs", version, "Running"), "and runs")
+            c.end(c.launcher(version), 0)
+            c.until(c.holds("mpijobs", version, "Succeeded"), "to its end")
+
+        c.api.create(noted({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "p"}, "spec": {"pytorchReplicaSpecs": {
+            "Master": dict(template("pytorch"), replicas=1), "Worker": dict(template("pytorch"), replicas=1)}}}, debug="worker"))
+        c.until(lambda: c.api.get("pods", "p-worker-0"), "one of whose roles is debugged")
+        same([command(c.api.get("pods", n)) for n in ["p-master-0", "p-worker-0"]], [["x"], waits], "and the other one runs")
+        c.api.create(noted(mpijob("none"), debug="nobody"))
+        c.until(lambda: "ValidationError" in c.reasons(), "a role that there is not")
+        ok("role nobody not found" in event(c, "ValidationError")["message"], "is named")
+
+
+def test_adopted():
+    """Pods of mpi-operator 0.3.0, which has labels of its own, while it is replaced."""
+    with Cluster() as c:
+        c.operator.kill()
+        c.operator.wait()
+        job = c.api.create(mpijob("old", "v1", policy={"cleanPodPolicy": "Running"}))
+        owner = [{"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "name": "old", "uid": job["metadata"]["uid"], "controller": True}]
+        for name, role in [("old-launcher", "launcher"), ("old-worker-0", "worker"), ("old-worker-1", "worker")]:
+            c.api.create({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "x", "command": ["x"]}]}, "metadata": {
+                "name": name, "ownerReferences": owner, "labels": {"group-name": "kubeflow.org", "mpi-job-name": "old", "mpi-job-role": role}}})
+        c.api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "old-config", "ownerReferences": owner},
+                      "data": {"kubexec.sh": "theirs", "hostfile": ""}})
+        before = {n: c.api.get("pods", n)["metadata"]["uid"] for n in c.api.names("pods")}
+        c.move()
+        c.begin()
+        c.until(c.holds("mpijobs", "old", "Running"), "a job of mpi-operator 0.3.0 runs on")
+        c.until(lambda: c.api.get("configmaps", "old-config")["data"]["hostfile"], "its files follow its workers")
+        same(c.api.get("configmaps", "old-config")["data"]["kubexec.sh"], "theirs", "but for the way to them")
+        same({n: c.api.get("pods", n)["metadata"]["uid"] for n in c.api.names("pods")}, before, "in the same pods")
+        c.end("old-launcher", 0)
+        c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
+        c.until(lambda: c.api.names("pods") == ["old-launcher"], "its workers are removed")
+        same(c.api.asked("POST", "/pods"), 0, "no pod was created")
+
+
 def test_later_operator():
     with Cluster() as c:
         c.api.create(mpijob("kept", policy={"suspend": True}))
@@ -439,6 +533,66 @@ def test_later_operator():
         time.sleep(1)
         c.end(c.launcher("kept"), 0)
         c.until(c.holds("mpijobs", "kept", "Succeeded"), "an operator that comes later sees its end")
+
+
+def ranks(code, size=4, host="hidden-worker-1"):
+    """What muster-records writes of a rank that failed."""
+    return 'mine\nmuster-ranks: {"launches":[{"size":%d,"program":7,"began":900,"over":20,"ok":3,"failed":1,"stopped":0,' \
+        '"lost":0,"first":[{"rank":3,"host":"%s","ago":31,"code":%d}]}]}' % (size, host, code)
+
+
+def test_records():
+    said = "First failure: rank 3 on worker-1 exited with status 7."
+    with Cluster() as c:
+        c.api.create(mpijob("told", policy={"backoffLimit": 0}))
+        c.until(c.holds("mpijobs", "told", "Running"), "a job whose ranks are recorded runs")
+        same(command(c.api.get("pods", c.launcher("told")))[:4], ["/opt/muster/muster-shim", "launch", "/opt/muster", "--"],
+             "its launcher below the recorder")
+        ok(c.api.get("configmaps", "told-agent")["binaryData"]["muster-shim"], "which a ConfigMap brings")
+        c.api.logs[c.launcher("told")] = "rank 3: no such dataset\n"
+        c.pod(c.launcher("told"), "Failed", {"terminated": {"exitCode": 1, "finishedAt": now(), "message": ranks(7, host="told-worker-1")}})
+        c.until(c.holds("mpijobs", "told", "Failed"), "it fails")
+        message = c.condition("mpijobs", "told", "Failed")["message"]
+        ok(said in message, "with the rank in its condition")
+        ok("no such dataset" in message, "and the last lines of its launcher, where a rank's output is")
+        same(c.condition("mpijobs", "told", "Failed")["reason"], "BackoffLimitExceeded", "the reason is upstream's")
+
+        c.api.create(mpijob("hidden"))
+        c.until(c.holds("mpijobs", "hidden", "Running"), "another one")
+        c.pod(c.launcher("hidden"), "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now(), "message": ranks(7)}})
+        c.until(c.holds("mpijobs", "hidden", "Succeeded"), "ends as its launcher did")
+        ok("However, rank 3 on worker-1 exited with status 7." in c.condition("mpijobs", "hidden", "Succeeded")["message"],
+           "and says that a rank has failed")
+        same(event(c, "MPIJobSucceeded")["type"], "Warning", "so does its event, as a warning")
+        same(c.api.get("mpijobs", "hidden")["metadata"]["annotations"].get("muster.internal/exit-code"), "7", "and its exit code is the rank's")
+
+        c.api.create(mpijob("again", policy={"backoffLimit": 3}))
+        c.until(c.holds("mpijobs", "again", "Running"), "one that is tried again")
+        first = c.launcher("again")
+        c.pod(first, "Running", {"running": {"startedAt": now()}}, restartCount=1,
+              lastState={"terminated": {"exitCode": 1, "finishedAt": now(), "message": ranks(7, host="again-worker-1")}})
+        time.sleep(1)
+        c.pod(first, "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now()}}, restartCount=1)
+        c.until(c.holds("mpijobs", "again", "Succeeded"), "and succeeds")
+        ok("However" not in c.condition("mpijobs", "again", "Succeeded")["message"], "is not blamed for the first time")
+
+        job = mpijob("plain")
+        job["metadata"]["annotations"] = {"muster.internal/rank-records": "false"}
+        c.api.create(job)
+        c.until(c.holds("mpijobs", "plain", "Running"), "one that has said no")
+        same(command(c.api.get("pods", c.launcher("plain"))), ["x"], "runs its command")
+        same(c.api.get("configmaps", "plain-agent"), None, "and nothing of ours is in it")
+
+
+def test_records_t9k():
+    with Cluster() as c:
+        c.api.create({"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "t"}, "spec": {
+            "worker": {"replicas": 2, "cmd": ["x"], "template": {"spec": {"containers": [{"name": "mpi-worker", "image": "i"}]}}}}})
+        c.until(lambda: c.api.get("mpijobs", "t").get("status", {}).get("phase") == "Running", "a job of T9k's runs")
+        same(command(c.api.get("pods", "t-launcher"))[:5], ["/opt/muster/muster-shim", "launch", "/opt/muster", "--", "mpirun"], "recorded")
+        c.pod("t-launcher", "Succeeded", {"terminated": {"exitCode": 0, "finishedAt": now(), "message": ranks(7, host="t-worker-1")}})
+        c.until(lambda: c.api.get("mpijobs", "t")["status"]["phase"] == "Succeeded", "and ends")
+        same(c.condition("mpijobs", "t", "ReplicaFailure")["status"], "True", "its rank is told as T9k's kind does")
 
 
 if not os.access(OPERATOR, os.X_OK):

@@ -44,6 +44,7 @@ inside() # COMMAND…: in place of the shell
 if [ "$(id -u)" -eq 0 ] || unshare -r true 2>/dev/null; then
     is "$(inside /usr/libexec/muster/muster-operator --version)" "$("$MUSTER" operator --version)" "the operator starts in it"
     like "$(inside /usr/libexec/muster/muster-shim-pod 2>&1)" "is run by muster" "so does the shim beside it"
+    like "$(inside /usr/libexec/muster/muster-records 2>&1)" "is run by muster" "and what records ranks"
     # It works there: requests, keys, TLS.
     python3 "$TOP/t/operator/api.py" api-port &
     api=$!

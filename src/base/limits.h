@@ -48,6 +48,10 @@
 #define LIMIT_LAUNCH_ID 255             /* bytes of the identifier of a launch */
 #define LIMIT_AGENT_CLIENTS 16384       /* connections of agents and rank wrappers to one shim */
 #define LIMIT_HOST_CONNECTIONS 1024     /* of a launcher to one worker of the operator */
+#define LIMIT_RECORD_CLIENTS 65536      /* ranks that report to one launcher of the operator */
+#define LIMIT_RECORD_LAUNCHES 8         /* calls of mpirun that its message tells of */
+#define LIMIT_RECORD_FAILURES 4         /* failed ranks that it tells of, of each */
+#define LIMIT_RECORD_BYTES 3072         /* of the message; a kubelet takes 4096 */
 #define LIMIT_GROUP_RESOURCES 64        /* names in minResources of a PodGroup */
 #define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
 #define LIMIT_STACK_LEAST (48 * 1024)   /* bytes of stack that muster needs for itself */

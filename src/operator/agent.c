@@ -17,7 +17,7 @@ enum {
     KEY_BYTES = 32,             /* what the shim reads: PEER_KEY_BYTES */
 };
 
-int agent_program(struct arena *a, const char **ret, struct err *e)
+int agent_program(struct arena *a, const char *name, const char **ret, struct err *e)
 {
     auto_strbuf struct strbuf program = STRBUF_INIT;
     auto_free char *file = NULL;
@@ -29,7 +29,7 @@ int agent_program(struct arena *a, const char **ret, struct err *e)
         return err_sys(e, -errno, "cannot find this program");
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
-    file = xasprintf("%s/muster-shim-pod", self);
+    file = xasprintf("%s/%s", self, name);
     r = io_read_file(AT_FDCWD, file, PROGRAM_BYTES, &program, e);
     if (r < 0)
         return r;

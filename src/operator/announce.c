@@ -73,6 +73,13 @@ static const char *pod_reason(const struct cause *c)
     return c->kind == CAUSE_OOM ? "OOMKilled" : c->kind == CAUSE_EVICTED ? "Evicted" : "Error";
 }
 
+static const char *launcher_policy(const struct plan *plan)
+{
+    const struct replica *rp = &plan->replicas[plan->processes[plan->launcher].replica];
+
+    return text_at(rp->role->template_at->parent, "restartPolicy");
+}
+
 /* The failure of an MPIJob v2beta1 is told as that of its launcher's Job. If the pods of that are
  * kept, upstream adds why the last one has failed; and a worker's failure is not the Job's. */
 static void put_reason(struct arena *a, const struct tended *t, struct node *c)
@@ -81,17 +88,39 @@ static void put_reason(struct arena *a, const struct tended *t, struct node *c)
     const struct plan *plan = t->served.plan;
     const struct replica *rp = cause->replica < 0 ? NULL : &plan->replicas[cause->replica];
 
-    if (strcmp(text_at(c, "reason"), "BackoffLimitExceeded") != 0 || !rp)
+    if (strcmp(text_at(c, "reason"), "BackoffLimitExceeded") != 0 || !rp || plan->launcher < 0)
         return;
-    if (rp->role->kind != ROLE_LAUNCHER) {
+    if (rp->role->kind != ROLE_LAUNCHER && cause->rank < 0) {
         make_put(a, c, "reason", make_text(a, "MPIJobFailed"));
         make_put(a, c, "message",
                  make_text(a, arena_printf(a, "MPIJob %s/%s has failed", t->served.namespace_,
                                            t->served.name)));
-    } else if (strcmp(text_at(rp->role->template_at->parent, "restartPolicy"), "Never") == 0) {
+    } else if (strcmp(launcher_policy(plan), "Never") == 0) {
         make_put(a, c, "reason",
                  make_text(a, arena_printf(a, "BackoffLimitExceeded/%s", pod_reason(cause))));
     }
+}
+
+/* The kind's own word is that it has succeeded, because its launcher has; the truth is told beside
+ * it. */
+static const char *with_ranks(struct arena *a, const struct tended *t, const char *message)
+{
+    auto_strbuf struct strbuf cause = STRBUF_INIT;
+
+    verdict_cause(t->job, &t->job->cause, &cause);
+    return arena_printf(a, "%s%s However, %s.%s", message, ends_with(message, '.') ? "" : ".",
+                        cause.buf, tail_text(a, t));
+}
+
+/* Has the job failed, whatever its kind calls it? */
+static bool failed_in_truth(const struct tended *t)
+{
+    return t->job->phase == JOB_ENDED && t->job->cause.kind != CAUSE_NONE;
+}
+
+static bool is_success(const char *type)
+{
+    return strcmp(type, "Succeeded") == 0;
 }
 
 /* In the words of later versions: its own operator said nothing. */
@@ -99,17 +128,19 @@ static void announce_word(struct arena *a, struct tended *t, const struct node *
 {
     unsigned bit = bit_of_word(status);
     const char *word = text_at(status, "launcherStatus"), *text;
-    bool failed = strcmp(word, "Failed") == 0;
+    bool failed = strcmp(word, "Failed") == 0, hidden = is_success(word) && failed_in_truth(t);
 
     if (!bit || (t->announced & bit))
         return;
     text = arena_printf(a, "MPIJob %s/%s %s", t->served.namespace_, t->served.name,
-                        failed                           ? "has failed."
-                        : strcmp(word, "Succeeded") == 0 ? "successfully completed."
-                                                         : "is running.");
-    keep_event(t, failed ? "Warning" : "Normal",
+                        failed             ? "has failed."
+                        : is_success(word) ? "successfully completed."
+                                           : "is running.");
+    keep_event(t, failed || hidden ? "Warning" : "Normal",
                arena_printf(a, "MPIJob%s", strcmp(word, "Active") == 0 ? "Running" : word),
-               failed ? with_cause(a, t, text) : text);
+               failed   ? with_cause(a, t, text)
+               : hidden ? with_ranks(a, t, text)
+                        : text);
 }
 
 /* The state that the job is in goes on with what keeps it there. */
@@ -149,10 +180,14 @@ void announce(struct arena *a, struct tended *t, struct node *status)
 
         if (failed)
             put_reason(a, t, c);
+        bool hidden = bit && is_success(text_at(c, "type")) && failed_in_truth(t);
+
         if (failed)
             make_put(a, c, "message", make_text(a, with_cause(a, t, text_at(c, "message"))));
+        if (hidden)
+            make_put(a, c, "message", make_text(a, with_ranks(a, t, text_at(c, "message"))));
         if (bit && !(t->announced & bit))
-            keep_event(t, failed ? "Warning" : "Normal", text_at(c, "reason"),
+            keep_event(t, failed || hidden ? "Warning" : "Normal", text_at(c, "reason"),
                        text_at(c, "message"));
     }
     put_waiting(a, t, list);

@@ -117,8 +117,14 @@ static void is_there(struct tended *t, const struct want *w, const struct node *
         place_pod(t, (uint32_t)w->replica, WATCH_THERE, object);
     if (w->kind == WANT_JOB) {
         const struct node *is = node_find(object, "spec", "suspend", NULL);
+        const struct node *meta = node_get(object, "metadata");
+        const char *waits =
+            node_text(node_get(node_get(meta, "annotations"), WANT_DEBUG_ANNOTATION), "");
 
         t->suspended = is && is->type == NODE_BOOL && is->i;
+        t->job_waits = strcmp(waits, "true") == 0;
+        free(t->job_uid);
+        t->job_uid = xstrdup(node_text(node_get(meta, "uid"), ""));
     }
 }
 
@@ -207,14 +213,25 @@ static void created(void *ctx, const struct kube_answer *answer)
     tend_soon(t);
 }
 
+/* Ranks are wrapped by a program of their pod: all workers must have it. */
+static bool workers_can_record(const struct tended *t)
+{
+    for (uint32_t i = 0; i < t->served.plan->n_replicas; i++)
+        if (t->hands[i].exists && !t->hands[i].life.recorded &&
+            t->served.plan->replicas[i].role->kind != ROLE_LAUNCHER)
+            return false;
+    return true;
+}
+
 static void create(struct tended *t, const struct want *w)
 {
     auto_arena struct arena *a = arena_new();
     struct want_state st = {.running = t->running,
                             .private_key = t->private_key,
                             .public_key = t->public_key,
-                            .agent = t->op->agent,
+                            .agent = t->agent,
                             .agent_key = t->agent_key,
+                            .recorded = workers_can_record(t),
                             .start = FIRST_START};
     struct asked *asked = ask_new(t, w);
 
@@ -354,6 +371,52 @@ static void suspend(struct tended *t, const struct want *job)
                                 });
 }
 
+/* --- the launcher's Job of a job that is not debugged any more --------------------------------- */
+
+static void job_deleted(void *ctx, const struct kube_answer *answer)
+{
+    struct asked *asked = ctx;
+    struct tended *t = asked->t;
+
+    if (!t->gone) {
+        bool over = kube_ok(answer) || answer->status == 404;
+
+        t->made[asked->want - t->wants] = over ? MADE_NOT : MADE_THERE;
+        if (over)
+            t->suspend = t->suspended = false;
+        else
+            not_created(t, asked->want, "FailedDelete", answer->message);
+        tend_soon(t);
+    }
+    answered(asked);
+}
+
+/* The command of a Job cannot be changed. */
+static void delete_job(struct tended *t, const struct want *job)
+{
+    auto_arena struct arena *a = arena_new();
+    struct node *options = make_map(a);
+
+    make_put(a, options, "propagationPolicy", make_text(a, "Background"));
+    t->made[job - t->wants] = MADE_ASKED;
+    free(t->old_job_uid);
+    t->old_job_uid = TAKE_PTR(t->job_uid); /* its pods do not count any more */
+    t->in_flight++;
+    (void)kube_send(t->op->api, &(struct kube_request){.method = "DELETE",
+                                                       .path = carry_path(a, t, job),
+                                                       .body = options,
+                                                       .done = job_deleted,
+                                                       .ctx = ask_new(t, job)});
+}
+
+static bool waits_in_vain(const struct tended *t, const struct want *w)
+{
+    const struct hand *h = &t->hands[w->replica];
+
+    return h->wanted && !h->let_go && t->made[w - t->wants] == MADE_THERE && t->job_waits &&
+           !h->want.debug;
+}
+
 /* A companion that is not to be there now. */
 static bool is_over(const struct tended *t, const struct want *w)
 {
@@ -393,7 +456,9 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
     bool by_job = place_by_job(t, replica);
     bool wanted = (h->wanted || h->early) && !h->let_go;
 
-    if (by_job && t->suspend != t->suspended)
+    if (by_job && waits_in_vain(t, w))
+        delete_job(t, w);
+    else if (by_job && t->suspend != t->suspended)
         suspend(t, w);
     else if (h->remove || (wanted && place_is_stale(t, replica)))
         carry_delete_pod(t, replica);

@@ -53,6 +53,8 @@ static void free_hand(struct hand *h)
     free(h->name);
     free(h->uid);
     free(h->text);
+    free(h->ranks);
+    free(h->ranks_before);
     free(h->container);
 }
 
@@ -87,8 +89,11 @@ static void take_plan(struct tended *t, struct before *was)
 {
     *was = (struct before){t->arena, t->served.plan, t->hands,  t->running,
                            t->made,  t->wants,       t->n_wants};
+    bool recorded = t->served.records; /* its pods are as they are */
+
     t->arena = TAKE_PTR(t->next_arena);
     t->served = t->next_served;
+    t->served.records &= recorded;
     t->private_key = kept_text(t->arena, t->private_key);
     t->public_key = kept_text(t->arena, t->public_key);
     t->agent_key = kept_text(t->arena, t->agent_key);
@@ -168,14 +173,14 @@ ns_t change_files(struct tended *t)
     auto_strbuf struct strbuf text = STRBUF_INIT;
     const struct want *w = files_of(t);
     struct want_state st = {.running = t->running};
-    const struct node *data;
-    struct node *patch = make_map(a);
+    struct node *patch = make_map(a), *data;
     ns_t now = clock_run();
 
     if (!w || !platform_is_mpijob(t->served.plan->spec->platform.environment) || !any_pod(t) ||
         t->job->phase != JOB_RUNNING)
         return 0;
-    data = node_get(want_object(a, &t->served, w, &st), "data");
+    data = make_copy(a, node_get(want_object(a, &t->served, w, &st), "data"));
+    make_drop(data, "kubexec.sh"); /* never changes, and in pods of another operator is another */
     json_write(&text, data);
     if (t->files && strcmp(t->files, text.buf) == 0)
         return 0;

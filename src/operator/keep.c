@@ -36,7 +36,7 @@ static void answered(struct tended *t)
 static bool needs_keeping(const struct job *job)
 {
     if (job->n_past > 0 || job->phase == JOB_ENDED || job->pause_wanted || job->resumed ||
-        job->stop != STOP_NONE || job->first_failed >= 0)
+        job->debugging || job->stop != STOP_NONE || job->first_failed >= 0)
         return true;
     for (uint32_t i = 0; i < job->plan->n_processes; i++)
         if (job->procs[i].restarts > 0)
@@ -49,6 +49,7 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
     struct tended *t = ctx;
 
     t->keeping = false;
+    t->keep_failed = !kube_ok(answer);
     if (!t->gone && kube_ok(answer)) {
         const struct node *meta = node_get(answer->body, "metadata");
 
@@ -74,6 +75,8 @@ static void send_state(struct tended *t, const char *text)
     make_put(a, meta, "resourceVersion", make_text(a, t->version));
     make_put(a, notes, KEEP_STATE, make_text(a, text));
     make_put(a, notes, KEEP_VERSION, make_text(a, t->served.written_in));
+    if (t->job->phase == JOB_ENDED)
+        make_put(a, notes, KEEP_EXIT, make_text(a, arena_printf(a, "%d", t->job->exit_code)));
     t->keeping = true;
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",
@@ -146,7 +149,8 @@ void keep_status(struct tended *t)
     auto_strbuf struct strbuf text = STRBUF_INIT;
     struct json j = JSON_COMPACT(&text);
 
-    if (t->telling)
+    /* whoever waits for the end finds the exit code then */
+    if (t->telling || (t->keeping && t->job->phase == JOB_ENDED && !t->keep_failed))
         return;
     status_write(t->job, &j);
     if (t->told && strcmp(t->told, text.buf) == 0 && !t->waits_new)

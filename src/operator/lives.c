@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "engine/kubernetes/objects.h"
+#include "operator/ranks.h"
 #include "operator/wants.h"
 
 #define RECENT (3 * NS_PER_S)
@@ -92,6 +93,7 @@ static void read_start(const struct node *pod, struct life *life)
     auto_free char *before = dot ? xstrndup(text, (size_t)(dot - text)) : NULL;
     uint32_t attempt, instance;
 
+    life->recorded = strcmp(text_at(notes, WANT_RECORDS_ANNOTATION), "true") == 0;
     if (before && num_u32(before, &attempt) == 0 && num_u32(dot + 1, &instance) == 0) {
         life->attempt = attempt;
         life->instance = instance;
@@ -128,11 +130,14 @@ struct life pod_life(struct arena *a, const struct node *pod, const char *main)
     read_start(pod, &life);
     life.over = strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0;
     life.stage = *f.node ? STAGE_STARTING : STAGE_PENDING;
-    if (before)
+    if (before) {
         life.before = how_it_ended(before);
+        life.ranks_before = ranks_line(a, text_at(before, "message"));
+    }
     if (terminated || life.over) {
         life.stage = STAGE_ENDED;
         life.end = terminated ? how_it_ended(terminated) : how_init_ended(status);
+        life.ranks = ranks_line(a, text_at(terminated, "message"));
     } else if (node_find(c, "state", "running", NULL)) {
         life.started = kube_time(text_at(node_find(c, "state", "running", NULL), "startedAt"));
         life.stage = STAGE_RUNS;

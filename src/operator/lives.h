@@ -21,16 +21,19 @@ struct life {
     uint32_t attempt, instance; /* of its first life: WANT_START_ANNOTATION; 0: it has none */
     uint32_t restarts;          /* lives before the present one */
     enum pod_stage stage;
-    bool over;               /* ENDED, and nothing in the pod starts it again */
-    bool ready;              /* RUNS, and says that it can be used */
-    bool deleting;           /* a deletion time is set */
-    bool out_of_sight;       /* its node does not answer */
-    ns_t started;            /* RUNS: since when, to the second; 0: unknown */
-    struct life_end end;     /* ENDED */
-    struct life_end before;  /* restarts > 0: of the life before this one */
-    enum cause_kind removed; /* somebody removes it: GONE, EVICTED; NONE: nobody */
-    enum cause_kind fate;    /* of what it waits for */
-    const char *text;        /* what it waits for, or why it is removed; NULL: nothing is said */
+    bool over;                /* ENDED, and nothing in the pod starts it again */
+    bool ready;               /* RUNS, and says that it can be used */
+    bool deleting;            /* a deletion time is set */
+    bool out_of_sight;        /* its node does not answer */
+    ns_t started;             /* RUNS: since when, to the second; 0: unknown */
+    struct life_end end;      /* ENDED */
+    struct life_end before;   /* restarts > 0: of the life before this one */
+    enum cause_kind removed;  /* somebody removes it: GONE, EVICTED; NONE: nobody */
+    enum cause_kind fate;     /* of what it waits for */
+    const char *text;         /* what it waits for, or why it is removed; NULL: nothing is said */
+    bool recorded;            /* WANT_RECORDS_ANNOTATION */
+    const char *ranks;        /* ENDED: what it says of its ranks (ranks.h); NULL: nothing */
+    const char *ranks_before; /* restarts > 0: what the life before this one said; or NULL */
 };
 
 /* `main` is the container that counts; the first, if there is none of that name. Texts are in a, or

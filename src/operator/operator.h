@@ -2,12 +2,13 @@
  *
  *     main.c     options, signals, the loop; flags.c has the options
  *     serve.c    which kinds the cluster has; their objects come and go
- *     pods.c     pods of all jobs, as the API server shows them
+ *     pods.c     pods of all jobs, as the API server shows them; whose.c has their labels
  *     tend.c     one job: its object becomes a plan, its turns, its time
  *     place.c    the engine of such a job: pods become observations, decisions become wishes
  *     carry.c    wishes become objects
  *     companion.c  PodGroup and autoscaler, as long as the job needs them
  *     change.c   a job that runs is changed: replicas, and the files that name them
+ *     ranks.c    what a launcher says of its ranks
  *     launcher.c the batch Job of a launcher, when its pods do not tell
  *     keep.c     what must survive the operator, and the status that people see
  *     tail.c     the last lines of the pod that failed first
@@ -26,6 +27,7 @@
 
 #include <uv.h>
 
+#include "engine/kubernetes/apply.h"
 #include "engine/kubernetes/watch.h"
 #include "engine/turn.h"
 #include "operator/flags.h"
@@ -33,14 +35,13 @@
 #include "operator/metrics.h"
 #include "operator/served.h"
 #include "operator/wants.h"
+#include "operator/whose.h"
 
 struct asked;
 struct controller;
 struct tended;
 struct http_server;
 struct webhook;
-
-enum { OPERATOR_POD_WATCHES = 2 }; /* Kubeflow's labels, T9k's */
 
 /* The pod of a replica. Of several pods of a launcher that is a batch Job the last one counts. */
 struct hand {
@@ -49,15 +50,16 @@ struct hand {
     bool dirty;        /* there is news of it */
     bool exists;       /* the API server has shown it */
     bool creating, deleting;
-    bool early;            /* a launcher that is created before the core asks for it */
-    bool let_go;           /* the job is over, and it may go on */
-    bool remove;           /* its pod is to be deleted */
-    uint32_t lives_before; /* of earlier pods of a launcher's Job */
-    char *name, *uid;      /* heap; NULL: there was none yet */
-    char *container;       /* heap: the one that counts; NULL as above */
-    ns_t made;             /* its time of creation */
-    struct life life;      /* its text is `text` */
-    char *text;            /* heap, or NULL */
+    bool early;                 /* a launcher that is created before the core asks for it */
+    bool let_go;                /* the job is over, and it may go on */
+    bool remove;                /* its pod is to be deleted */
+    uint32_t lives_before;      /* of earlier pods of a launcher's Job */
+    char *name, *uid;           /* heap; NULL: there was none yet */
+    char *container;            /* heap: the one that counts; NULL as above */
+    ns_t made;                  /* its time of creation */
+    struct life life;           /* its text is `text` */
+    char *text;                 /* heap, or NULL */
+    char *ranks, *ranks_before; /* likewise: those of `life` */
 };
 
 /* An object that follows the job's policy, and is there only while pods may be scheduled. */
@@ -76,7 +78,7 @@ struct tended {
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
     int64_t generation;  /* likewise: of its spec */
-    bool noted;          /* likewise: SERVED_SUSPEND */
+    unsigned noted;      /* likewise: which of SERVED_SUSPEND and SERVED_DEBUG */
     struct arena *arena; /* of all that follows */
     struct served served;
     struct job *job; /* NULL: the object is not valid, has ended, or is another operator's */
@@ -104,15 +106,19 @@ struct tended {
     ns_t secret_since;       /* its Secret was there already; 0: not seen */
     bool has_shared;         /* what pods refer to was created */
     bool suspend, suspended; /* the Job of its launcher: is to be; is */
+    bool job_waits;          /* that Job: it is of a job that is debugged */
+    char *job_uid;           /* that Job's, heap; NULL: not known yet */
+    char *old_job_uid;       /* of one that was deleted; or NULL */
     ns_t carry_at;           /* nothing is asked for before, because it was refused */
     int pause_s;             /* … for so long; 0: not refused since the last success */
     char *refusal;           /* … in these words; or NULL */
     const char *private_key, *public_key; /* or NULL */
-    const char *agent_key;                /* or NULL */
+    const char *agent, *agent_key;        /* or NULL; the program is one of the controller's */
     struct asked *asked;                  /* requests of carry.c that have no answer yet */
     unsigned in_flight;                   /* creations and deletions that have no answer yet */
     bool decided;                         /* something is to be carried out, after it was kept */
     bool keeping, telling;                /* a request of keep.c has no answer yet */
+    bool keep_failed;                     /* the last one that was to keep something failed */
     char *kept, *told;  /* what the cluster has of us: annotation, status; or NULL */
     unsigned announced; /* conditions that an event has told */
     char *waits_for;    /* waiting.c: as it was last told; NULL: it does not wait, or not long */
@@ -139,6 +145,7 @@ struct controller {
     const struct operator_flags *flags;
     struct operator_options options;
     const char *agent;          /* agent.h; NULL: not needed yet */
+    const char *recorder;       /* likewise */
     const char *namespace_;     /* the only one that is served; NULL: all */
     const char *lock_namespace; /* of the lease; NULL: none is taken */
     bool leads, lost;           /* the lease */
@@ -149,8 +156,8 @@ struct controller {
     struct webhook *webhook; /* NULL: none */
     struct kind_watch *kinds;
     size_t n_kinds;
-    unsigned asking;                               /* discoveries without an answer */
-    struct kube_watch *pods[OPERATOR_POD_WATCHES]; /* NULL: the jobs are not known yet */
+    unsigned asking;                         /* discoveries without an answer */
+    struct kube_watch *pods[WHOSE_FAMILIES]; /* NULL: the jobs are not known yet */
     unsigned pods_synced;
     bool pods_stale;      /* a kind came after they were listed */
     bool pods_known;      /* nothing is decided before */
@@ -239,6 +246,7 @@ ns_t launcher_look(struct tended *t); /* when to call it again, at the latest; 0
 
 #define KEEP_STATE "muster.internal/state"
 #define KEEP_VERSION "muster.internal/written-in"
+#define KEEP_EXIT APPLY_EXIT_CODE /* of a job that has ended: what `muster run` would return */
 /* Writes what must survive us, then carries out what was decided. */
 void keep_state(struct tended *t);
 void keep_delete(struct tended *t); /* the object itself, and all that it owns */

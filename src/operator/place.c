@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "operator/operator.h"
+#include "operator/ranks.h"
 
 static struct tended *of_engine(struct engine *en)
 {
@@ -45,11 +46,35 @@ void place_observe(struct tended *t, uint32_t replica, struct observation *o)
     turn_observe(t->turn, o);
 }
 
+static void observe_rank(void *ctx, const struct observation *o)
+{
+    struct tended *t = ctx;
+    struct observation of_launcher = *o;
+
+    of_launcher.attempt = t->job->attempt;
+    turn_observe(t->turn, &of_launcher);
+}
+
+/* Before the end of the launcher, which they explain; and once: another time of theirs would be
+ * another life. */
+static void tell_ranks(struct tended *t, uint32_t replica, const char *line, ns_t end)
+{
+    uint32_t process = replica_of(t, replica)->first_process;
+    bool ended = t->job->procs[process].state == PROC_ENDED ||
+                 job_start(t->job, process).instance != t->hands[replica].want.instance ||
+                 t->job->attempt != t->hands[replica].want.attempt;
+
+    if (line && !ended && (int32_t)process == t->job->plan->launcher)
+        ranks_observe(t->job, line, end, observe_rank, t);
+}
+
 static void tell_end(struct tended *t, uint32_t replica, const struct life_end *how)
 {
     const struct hand *h = &t->hands[replica];
     struct observation o = {
         .kind = OBS_EXITED, .instance = h->want.instance, .end = life_ending(how, clock_run())};
+
+    tell_ranks(t, replica, how == &h->life.end ? h->ranks : h->ranks_before, o.end.at);
 
     if (h->life.removed && how == &h->life.end) {
         o.end.fate = h->life.removed;
@@ -167,7 +192,17 @@ static void take_in(struct hand *h, const struct node *pod, const char *main)
 
     h->life = pod_life(a, pod, main);
     set(&h->text, h->life.text);
-    h->life.text = NULL;
+    set(&h->ranks, h->life.ranks);
+    set(&h->ranks_before, h->life.ranks_before);
+    h->life.text = h->life.ranks = h->life.ranks_before = NULL;
+}
+
+static const char *owner_uid(const struct node *meta)
+{
+    const struct node *list = node_get(meta, "ownerReferences");
+    const struct node *first = list && list->type == NODE_SEQ && list->n ? list->items[0] : NULL;
+
+    return node_text(node_get(first, "uid"), "");
 }
 
 void place_pod(struct tended *t, uint32_t replica, enum watch_change change, const struct node *pod)
@@ -178,6 +213,8 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
     struct hand *h = &t->hands[replica];
     bool same = h->uid && strcmp(h->uid, uid) == 0;
 
+    if (t->old_job_uid && strcmp(owner_uid(meta), t->old_job_uid) == 0)
+        return; /* of a Job that was deleted */
     if (!same && (change == WATCH_GONE || (h->uid && h->exists && made < h->made)))
         return; /* of a pod that does not count any more */
     if (!same && place_by_job(t, replica) &&
@@ -386,6 +423,8 @@ void place_release(struct tended *t)
         free(t->hands[i].name);
         free(t->hands[i].uid);
         free(t->hands[i].text);
+        free(t->hands[i].ranks);
+        free(t->hands[i].ranks_before);
         free(t->hands[i].container);
     }
     free(t->hands);

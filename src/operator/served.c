@@ -165,6 +165,21 @@ static void restart_as_there(struct arena *a, const struct served *s, struct job
     }
 }
 
+/* A container without a command runs that of its image. The plan has to know that it runs one: a
+ * replica without any only waits. */
+static void run_images(struct arena *a, struct job_spec *spec)
+{
+    static const char *const of_image[] = {"entrypoint", NULL};
+    struct role *roles = ARENA_ARRAY(a, struct role, spec->n_roles + 1);
+
+    for (size_t i = 0; i < spec->n_roles; i++) {
+        roles[i] = spec->roles[i];
+        if (roles[i].kind != ROLE_HOST && !roles[i].argv && !roles[i].shell)
+            roles[i].argv = of_image;
+    }
+    spec->roles = roles;
+}
+
 /* training-operator looks at the restart counts of pods that run: with one restart less than it is
  * told, the job ends with the same failure. */
 static void count_restarts_as_there(struct job_spec *spec)
@@ -204,13 +219,51 @@ static bool is_suspended(const struct served *s, const struct job_spec *spec)
     return !has_field && strcmp(node_text(node_get(notes, SERVED_SUSPEND), ""), "true") == 0;
 }
 
+/* Their names as a list, or NULL for all of them; sets s->invalid if one is not a role. */
+static const char *const *debugged_roles(struct arena *a, struct served *s,
+                                         const struct job_spec *spec, const char *said)
+{
+    const char **names = ARENA_ARRAY(a, const char *, spec->n_roles + 2);
+    size_t n = 0;
+
+    while (*said && n <= spec->n_roles) {
+        size_t len = strcspn(said, ",");
+
+        names[n] = arena_strndup(a, said, len);
+        if (!spec_role(spec, names[n]))
+            s->invalid =
+                arena_printf(a, "annotation " SERVED_DEBUG ": role %s not found", names[n]);
+        n++;
+        said += len + (said[len] == ',');
+    }
+    return names;
+}
+
+static void debug_as_noted(struct arena *a, struct served *s, struct job_spec *spec)
+{
+    const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
+    const char *said = node_text(node_get(notes, SERVED_DEBUG), "");
+
+    if (!*said || strcmp(said, "false") == 0 || spec->platform.environment == PLATFORM_T9K)
+        return;
+    spec->debug = true;
+    if (strcmp(said, "true") != 0)
+        spec->debug_only = debugged_roles(a, s, spec, said);
+}
+
 static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
 
+    debug_as_noted(a, s, spec);
+    if (s->invalid)
+        return;
+
     if (is_suspended(s, spec))
         spec->pause = true;
 
+    if (spec->platform.environment != PLATFORM_T9K)
+        run_images(a, spec);
     spec->gang = false; /* a pod runs its command as soon as it can */
     if (platform_is_mpijob(spec->platform.environment))
         restart_as_there(a, s, spec);
@@ -224,6 +277,8 @@ static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
                                   s->kind->kind);
     else if (plan_build(a, spec, facts_of(a, s, spec), &s->plan, &e) < 0)
         s->invalid = arena_strdup(a, e.text);
+    else
+        s->records = served_can_record(s, spec);
 }
 
 int served_read(struct arena *a, const struct served_kind *kind,

@@ -29,6 +29,7 @@ struct served {
     const char *api_version; /* as it is read from the API server: for owner references */
     const char *written_in;  /* "v2beta1": the version of its author */
     const struct node *object;
+    bool records;            /* its ranks are recorded (shim/records.h) */
     bool foreign;            /* its managedBy names somebody else: it is not touched */
     const struct plan *plan; /* NULL: it is not valid, or not ours */
     const char *invalid;     /* every error of an invalid job, one line each; or NULL */
@@ -37,6 +38,17 @@ struct served {
 
 /* "true": the job is suspended. For the versions whose spec has no field for it. */
 #define SERVED_SUSPEND "muster.internal/suspend"
+
+/* "true", or names of roles with commas between them: the job is debugged. Its pods, or those of
+ * these roles, wait instead of running their commands, until the annotation is removed; workers of
+ * an MPI job keep theirs, by which they are reached. For kinds whose spec has no field for it. */
+#define SERVED_DEBUG "muster.internal/debug"
+
+/* "false": its pods hold nothing of ours, and how ranks end is not known. */
+#define SERVED_RECORDS "muster.internal/rank-records"
+
+/* served_records.c: may they be, and does the object not forbid it? */
+bool served_can_record(const struct served *s, const struct job_spec *spec);
 
 /* The version that the object was written in: of the manager in metadata.managedFields that has set
  * the spec, else of kubectl's last-applied annotation, else the object's own. "v2beta1" */

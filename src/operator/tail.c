@@ -40,12 +40,24 @@ static void ended(void *ctx, const struct kube_answer *answer)
     tend_soon(t);
 }
 
+/* What a rank writes goes through mpirun: it is in the log of the launcher. */
+static const struct hand *tail_hand(const struct tended *t)
+{
+    const struct cause *c = &t->job->cause;
+    const struct plan *plan = t->served.plan;
+
+    if (c->rank >= 0 && c->launch >= 0 && plan->launcher >= 0)
+        return &t->hands[plan->processes[plan->launcher].replica];
+    return c->replica < 0 ? NULL : &t->hands[c->replica];
+}
+
 /* The pod of the first failure, if its container has run. */
 static const struct hand *failed_hand(const struct tended *t)
 {
     const struct cause *c = &t->job->cause;
-    const struct hand *h = c->replica < 0 ? NULL : &t->hands[c->replica];
-    bool ran = c->kind == CAUSE_EXIT || c->kind == CAUSE_SIGNAL || c->kind == CAUSE_OOM;
+    const struct hand *h = tail_hand(t);
+    bool ran = c->kind == CAUSE_EXIT || c->kind == CAUSE_SIGNAL || c->kind == CAUSE_OOM ||
+               c->kind == CAUSE_EXEC;
 
     return t->job->phase == JOB_ENDED && ran && h && h->exists && h->name ? h : NULL;
 }
@@ -79,9 +91,9 @@ bool tail_waits(struct tended *t)
 
 const char *tail_text(struct arena *a, const struct tended *t)
 {
-    const struct cause *c = &t->job->cause;
+    const struct hand *h = tail_hand(t);
 
-    if (t->tail_state != TAIL_KNOWN || t->tail_n == 0)
+    if (t->tail_state != TAIL_KNOWN || t->tail_n == 0 || !h)
         return "";
-    return arena_printf(a, " Last lines of %s:%s", t->hands[c->replica].name, t->tail);
+    return arena_printf(a, " Last lines of %s:%s", h->name, t->tail);
 }

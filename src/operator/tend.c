@@ -163,18 +163,37 @@ static const struct node *keep_object(struct arena *a, const struct node *object
     return json_node(a, text.buf, text.len);
 }
 
-/* What its pods know each other by. If the Secret is there already, it is not used. */
-static int make_keys(struct tended *t, struct err *e)
+/* A program of ours for its pods, read once for all jobs. */
+static int find_agent(struct tended *t, bool old, struct err *e)
 {
     struct controller *op = t->op;
+    const char **program = old ? &op->agent : &op->recorder;
+    int r = *program ? 0 : agent_program(op->arena, old ? AGENT_SHIM : AGENT_RECORDER, program, e);
+
+    t->agent = *program;
+    t->agent_key = agent_key(t->arena);
+    return r;
+}
+
+/* What its pods know each other by. If a Secret is there already, ours is not used. Jobs of v1 and
+ * before do not run without the program; for others records are left out. */
+static int make_keys(struct tended *t, struct err *e)
+{
+    enum platform_kind version = t->served.plan->spec->platform.environment;
+    bool old = platform_is_mpijob(version) && version != PLATFORM_MPIJOB_V2BETA1;
+    int r = 0;
 
     if (t->kind->family != FAMILY_MPI)
         return 0;
-    if (!platform_is_mpijob(t->served.plan->spec->platform.environment) ||
-        t->served.plan->spec->platform.environment == PLATFORM_MPIJOB_V2BETA1)
-        return ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
-    t->agent_key = agent_key(t->arena);
-    return op->agent ? 0 : agent_program(op->arena, &op->agent, e);
+    if (old || t->served.records)
+        r = find_agent(t, old, e);
+    if (r < 0 && old)
+        return r;
+    if (r < 0) {
+        tell(t, "warning", "its ranks are not recorded: %s", e->text);
+        t->served.records = false;
+    }
+    return old ? 0 : ssh_key_make(t->arena, &t->private_key, &t->public_key, e);
 }
 
 /* What has ended is only deleted some day. */
@@ -186,6 +205,23 @@ static void name_it(struct tended *t, const struct node *object)
     t->served.name = arena_strdup(t->arena, node_text(node_get(meta, "name"), ""));
     t->served.uid = arena_strdup(t->arena, node_text(node_get(meta, "uid"), ""));
     t->served.api_version = arena_strdup(t->arena, node_text(node_get(object, "apiVersion"), ""));
+}
+
+/* What the object says now of a job that is suspended or debugged. Debugging ends, and does not
+ * begin, while a job runs. */
+static void follow_modes(struct tended *t, const struct job_spec *spec)
+{
+    struct observation o = {.kind = OBS_RESUME, .at = clock_run()};
+    const struct job *job = t->job;
+
+    if (job->phase == JOB_ENDED)
+        return;
+    if (spec->pause != job->pause_wanted) {
+        o.kind = spec->pause ? OBS_PAUSE : OBS_RESUME;
+        turn_observe(t->turn, &o);
+    } else if (job->debugging && !spec->debug && !job->debug_over && !job->pause_wanted) {
+        turn_observe(t->turn, &o);
+    }
 }
 
 static void first_look(struct tended *t, const struct node *object)
@@ -220,6 +256,8 @@ static void first_look(struct tended *t, const struct node *object)
     place_begin(t);
     tend_load(t, state, state ? strlen(state) : 0);
     t->suspend = t->suspended = t->job->pause_wanted;
+    if (state)
+        follow_modes(t, t->served.plan->spec);
 }
 
 /* What may be changed of a running job: whether it is suspended, how many replicas it has, and how
@@ -236,12 +274,7 @@ static void look_again(struct tended *t, const struct node *object)
         arena_free(a);
         return;
     }
-    if (now.plan->spec->pause != t->job->pause_wanted) {
-        struct observation o = {.kind = now.plan->spec->pause ? OBS_PAUSE : OBS_RESUME,
-                                .at = clock_run()};
-
-        turn_observe(t->turn, &o);
-    }
+    follow_modes(t, now.plan->spec);
     /* a queue may change templates while a job is suspended */
     if (t->next_arena || t->group.want || t->scaler.want || t->job->phase == JOB_PAUSED ||
         !resize_is_same(now.plan, t->served.plan))
@@ -250,12 +283,20 @@ static void look_again(struct tended *t, const struct node *object)
         arena_free(a);
 }
 
+static unsigned notes_of(const struct node *object)
+{
+    const char *suspend = annotation(object, SERVED_SUSPEND);
+    const char *debug = annotation(object, SERVED_DEBUG);
+    bool debugs = debug && *debug && strcmp(debug, "false") != 0;
+
+    return (suspend && strcmp(suspend, "true") == 0 ? 1u : 0) | (debugs ? 2u : 0);
+}
+
 void tend_object(struct tended *t, const struct node *object)
 {
     const struct node *meta = node_get(object, "metadata"), *number = node_get(meta, "generation");
     int64_t generation = number && number->type == NODE_INT ? number->i : 0;
-    const char *note = annotation(object, SERVED_SUSPEND);
-    bool noted = note && strcmp(note, "true") == 0;
+    unsigned noted = notes_of(object);
 
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
@@ -331,6 +372,8 @@ void tend_free(struct tended *t)
     free(t->told);
     free(t->waits_for);
     free(t->refusal);
+    free(t->job_uid);
+    free(t->old_job_uid);
     arena_free(t->arena);
     arena_free(t->next_arena);
     free(t->tail);

@@ -8,6 +8,7 @@
  *               batch Job NAME-launcher whose pods the Job controller makes; T9k: a pod
  *     MPI v1    and before: the same without keys for ssh; ConfigMap and Secret NAME-agent, and
  *               ServiceAccount, Role and RoleBinding NAME-launcher; v1: the launcher is a pod
+ *     MPI, T9k  with records of ranks: ConfigMap and Secret NAME-agent
  *     training  a pod and a headless Service NAME-ROLE-I for every replica
  *               an elastic PyTorchJob with metrics: a HorizontalPodAutoscaler NAME
  *     all       with a gang scheduler, a PodGroup NAME; not T9k
@@ -44,7 +45,8 @@ struct want_state {
     const bool *running; /* by replica: its pod runs; for discover_hosts.sh. NULL: none does */
     bool suspended;      /* of a launcher's Job */
     const char *private_key, *public_key; /* of the Secret (ssh_key.h) */
-    const char *agent, *agent_key;        /* of MPI v1 and before (agent.h) */
+    const char *agent, *agent_key;        /* of NAME-agent (agent.h) */
+    bool recorded; /* of a launcher: every worker that exists has what its ranks are wrapped with */
 };
 
 /* "/api/v1/namespaces/NS/pods", "/apis/batch/v1/namespaces/NS/jobs" */
@@ -59,6 +61,13 @@ const struct node *want_object(struct arena *a, const struct served *s, const st
 
 /* "ATTEMPT.INSTANCE" of a pod that want_object() has made. */
 #define WANT_START_ANNOTATION "muster.internal/start"
+
+/* "true": the pod of a worker has what ranks are wrapped with (shim/records.h). Pods of another
+ * operator, or of an earlier version of this one, have not. */
+#define WANT_RECORDS_ANNOTATION "muster.internal/records"
+
+/* "true": of a launcher's Job whose pod waits, because the job is debugged. */
+#define WANT_DEBUG_ANNOTATION "muster.internal/debug"
 
 /* Selects the pods of this job: "training.kubeflow.org/job-name=pi,…" */
 const char *wants_selector(struct arena *a, const struct served *s);

@@ -21,12 +21,16 @@ size_t mpi_list(struct arena *a, const struct served *s, enum want_kind launcher
                 const struct want **ret)
 {
     const struct plan *plan = s->plan;
-    struct want *v = ARENA_ARRAY(a, struct want, 3 + plan->n_replicas);
+    struct want *v = ARENA_ARRAY(a, struct want, 5 + plan->n_replicas);
     size_t n = 0;
 
     v[n++] = (struct want){WANT_SERVICE, s->name, -1};
     v[n++] = (struct want){WANT_CONFIG_MAP, arena_printf(a, "%s-config", s->name), -1};
     v[n++] = (struct want){WANT_SECRET, arena_printf(a, "%s-ssh", s->name), -1};
+    if (s->records) {
+        v[n++] = (struct want){WANT_CONFIG_MAP, want_agent_name(a, s), -1};
+        v[n++] = (struct want){WANT_SECRET, want_agent_name(a, s), -1};
+    }
     for (uint32_t i = 0; i < plan->n_replicas; i++)
         if (plan->replicas[i].role->kind != ROLE_LAUNCHER)
             v[n++] = (struct want){WANT_POD, plan->replicas[i].host, (int32_t)i};
@@ -47,6 +51,11 @@ static size_t list(struct arena *a, const struct served *s, const struct want **
 void mpi_put_app(struct arena *a, const struct served *s, struct node *root)
 {
     want_put(a, make_below(a, make_below(a, root, "metadata"), "labels"), "app", s->name);
+}
+
+bool mpi_is_agent(struct arena *a, const struct served *s, const struct want *w)
+{
+    return strcmp(w->name, want_agent_name(a, s)) == 0;
 }
 
 struct node *mpi_config_map(struct arena *a, const struct served *s, const char *hostfile)
@@ -101,10 +110,14 @@ static void put_encoded(struct arena *a, struct node *map, const char *key, cons
     want_put(a, map, key, encoded);
 }
 
-const struct node *mpi_secret(struct arena *a, const struct served *s, const struct want_state *st)
+const struct node *mpi_secret(struct arena *a, const struct served *s, const struct want *w,
+                              const struct want_state *st)
 {
-    struct node *root = want_root(a, s, "v1", "Secret", arena_printf(a, "%s-ssh", s->name));
+    struct node *root = want_root(a, s, "v1", "Secret", w->name);
     struct node *data;
+
+    if (mpi_is_agent(a, s, w))
+        return want_agent_secret(a, s, st);
 
     mpi_put_app(a, s, root);
     want_put(a, root, "type", "kubernetes.io/ssh-auth");
@@ -263,13 +276,17 @@ static const struct node *worker_pod(struct arena *a, const struct served *s,
     if (is_empty(container, "command") && is_empty(container, "args"))
         make_put(a, container, "command", make_texts(a, sshd));
     mpi_add_keys(a, s, keys_path(s), template, container);
+    if (s->records) {
+        want_add_agent(a, s, template, container);
+        want_mark_recorded(a, s, template);
+    }
     return want_pod(a, s, rp->host, template, st);
 }
 
 /* --- the launcher ----------------------------------------------------------------------------- */
 
 static void put_template(struct arena *a, const struct served *s, const struct replica *rp,
-                         struct node *spec)
+                         const struct want_state *st, struct node *spec)
 {
     struct node *template = template_of(a, s, rp, "OnFailure");
     struct node *container = want_container(a, template, NULL);
@@ -280,6 +297,12 @@ static void put_template(struct arena *a, const struct served *s, const struct r
     mpi_add_keys(a, s, keys_path(s), template, container);
     mpi_add_config(a, s, (struct mpi_files){.hostfile = true, .discover_hosts = true}, template,
                    container);
+    if (want_waits(s, rp->role, st->start)) {
+        want_put_waiting(a, container);
+    } else if (s->records && st->recorded) {
+        want_add_agent(a, s, template, container);
+        want_record_launcher(a, s, container);
+    }
     mpi_put_job_template(a, s, template, spec);
 }
 
@@ -310,7 +333,9 @@ static const struct node *launcher_job(struct arena *a, const struct served *s,
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
         if (!node_absent(policy, limits[i]))
             make_put(a, spec, limits[i], node_get(policy, limits[i]));
-    put_template(a, s, rp, spec);
+    put_template(a, s, rp, st, spec);
+    if (want_waits(s, rp->role, st->start))
+        want_mark_waiting(a, root);
     want_put(a, spec, "podReplacementPolicy", "Failed");
     if (st->suspended)
         make_put(a, spec, "suspend", make_bool(a, true));
@@ -349,9 +374,9 @@ static const struct node *object(struct arena *a, const struct served *s, const 
     case WANT_SERVICE:
         return service(a, s);
     case WANT_CONFIG_MAP:
-        return config_map(a, s, st);
+        return mpi_is_agent(a, s, w) ? want_agent_map(a, s, st) : config_map(a, s, st);
     case WANT_SECRET:
-        return mpi_secret(a, s, st);
+        return mpi_secret(a, s, w, st);
     case WANT_POD:
         return worker_pod(a, s, rp, st);
     default:

@@ -14,10 +14,8 @@
 
 #include "operator/wants_parts.h"
 
-#define AGENT_VOLUME "mpi-job-kubectl" /* upstream's names: where kubexec.sh has its program */
-#define AGENT_PATH "/opt/kube"
-#define AGENT AGENT_PATH "/muster-shim"
-#define KEY AGENT_PATH "/key"
+#define AGENT WANT_AGENT_OLD_PATH "/muster-shim"
+#define KEY WANT_AGENT_OLD_PATH "/key"
 #define KUBEXEC "/etc/mpi/" MPI_KUBEXEC
 #define MASTER "node-role.kubernetes.io/master"
 
@@ -29,11 +27,6 @@ static enum platform_kind version_of(const struct served *s)
 static bool is_v1(const struct served *s)
 {
     return version_of(s) == PLATFORM_MPIJOB_V1;
-}
-
-static const char *agent_name(struct arena *a, const struct served *s)
-{
-    return arena_printf(a, "%s-agent", s->name);
 }
 
 /* --- the list --------------------------------------------------------------------------------- */
@@ -61,8 +54,8 @@ static size_t list(struct arena *a, const struct served *s, const struct want **
 
     v[n++] = (struct want){WANT_SERVICE, s->name, -1};
     v[n++] = (struct want){WANT_CONFIG_MAP, arena_printf(a, "%s-config", s->name), -1};
-    v[n++] = (struct want){WANT_CONFIG_MAP, agent_name(a, s), -1};
-    v[n++] = (struct want){WANT_SECRET, agent_name(a, s), -1};
+    v[n++] = (struct want){WANT_CONFIG_MAP, want_agent_name(a, s), -1};
+    v[n++] = (struct want){WANT_SECRET, want_agent_name(a, s), -1};
     for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
         if (rights[i] != WANT_SERVICE_ACCOUNT || !*given_account(s))
             v[n++] = (struct want){rights[i], launcher->host, -1};
@@ -97,52 +90,6 @@ static const struct node *config_map(struct arena *a, const struct served *s,
     if (is_v1(s))
         want_put(a, data, PLAN_DISCOVER_HOSTS, mpi_discover_text(a, s->plan, st->running));
     return root;
-}
-
-static const struct node *agent_map(struct arena *a, const struct served *s,
-                                    const struct want_state *st)
-{
-    struct node *root = want_root(a, s, "v1", "ConfigMap", agent_name(a, s));
-
-    mpi_put_app(a, s, root);
-    want_put(a, make_below(a, root, "binaryData"), "muster-shim", st->agent);
-    make_put(a, root, "immutable", make_bool(a, true));
-    return root;
-}
-
-static const struct node *agent_secret(struct arena *a, const struct served *s,
-                                       const struct want_state *st)
-{
-    struct node *root = want_root(a, s, "v1", "Secret", agent_name(a, s));
-
-    mpi_put_app(a, s, root);
-    want_put(a, root, "type", "Opaque");
-    want_put(a, make_below(a, root, "data"), "key", st->agent_key);
-    make_put(a, root, "immutable", make_bool(a, true));
-    return root;
-}
-
-static void add_source(struct arena *a, const struct served *s, const char *kind, const char *key,
-                       int mode, struct node *sources)
-{
-    struct node *source = make_map(a), *of = make_below(a, source, kind);
-
-    want_put(a, of, "name", agent_name(a, s));
-    mpi_add_item(a, make_list_below(a, of, "items"), key, key, mode);
-    make_add(a, sources, source);
-}
-
-/* The program and the key in one directory. Containers may run as anybody. */
-static void add_agent(struct arena *a, const struct served *s, struct node *template,
-                      struct node *container)
-{
-    struct node *volume = make_map(a), *sources;
-
-    want_put(a, volume, "name", AGENT_VOLUME);
-    sources = make_list_below(a, make_below(a, volume, "projected"), "sources");
-    add_source(a, s, "configMap", "muster-shim", 0555, sources);
-    add_source(a, s, "secret", "key", 0444, sources);
-    mpi_add_volume(a, AGENT_VOLUME, AGENT_PATH, volume, template, container);
 }
 
 /* --- rights ----------------------------------------------------------------------------------- */
@@ -285,7 +232,7 @@ static void put_agent(struct arena *a, const struct served *s, struct node *temp
         make_put(a, container, "args", make_texts(a, sleep));
     }
     make_put(a, container, "command", command);
-    add_agent(a, s, template, container);
+    want_add_agent(a, s, template, container);
 }
 
 static const struct node *worker_pod(struct arena *a, const struct served *s,
@@ -297,6 +244,7 @@ static const struct node *worker_pod(struct arena *a, const struct served *s,
 
     put_units(a, s, rp, want_container(a, template, NULL));
     put_agent(a, s, template, container);
+    want_mark_recorded(a, s, template);
     /* Open MPI looks for its agent in every rank. */
     mpi_add_config(a, s, (struct mpi_files){.kubexec = true}, template, container);
     return want_pod(a, s, rp->host, template, st);
@@ -358,7 +306,7 @@ static void put_on_master(struct arena *a, struct node *pod)
 }
 
 static struct node *launcher_template(struct arena *a, const struct served *s,
-                                      const struct replica *rp)
+                                      const struct replica *rp, const struct want_state *st)
 {
     struct node *template = template_of(a, s, rp), *pod = make_below(a, template, "spec");
     struct node *container = want_container(a, template, NULL);
@@ -371,7 +319,11 @@ static struct node *launcher_template(struct arena *a, const struct served *s,
     if (!*given_account(s))
         want_put(a, pod, "serviceAccountName", rp->host);
     add_env(a, s, rp, container);
-    add_agent(a, s, template, container);
+    want_add_agent(a, s, template, container);
+    if (want_waits(s, rp->role, st->start))
+        want_put_waiting(a, container);
+    else if (s->records && st->recorded)
+        want_record_launcher(a, s, container);
     mpi_add_config(
         a, s, (struct mpi_files){.kubexec = true, .hostfile = true, .discover_hosts = is_v1(s)},
         template, container);
@@ -392,13 +344,15 @@ static const struct node *launcher_job(struct arena *a, const struct served *s,
 {
     const struct node *limit = policy(s, "backoffLimit");
     struct node *root = want_root(a, s, "batch/v1", "Job", rp->host);
-    struct node *spec = make_below(a, root, "spec"), *template = launcher_template(a, s, rp);
+    struct node *spec = make_below(a, root, "spec"), *template = launcher_template(a, s, rp, st);
 
     make_put(a, make_below(a, root, "metadata"), "labels",
              node_find(template, "metadata", "labels", NULL));
     make_put(a, spec, "backoffLimit", limit ? limit : make_int(a, 6));
     make_put(a, spec, "activeDeadlineSeconds", policy(s, "activeDeadlineSeconds"));
     mpi_put_job_template(a, s, template, spec);
+    if (want_waits(s, rp->role, st->start))
+        want_mark_waiting(a, root);
     if (st->suspended)
         make_put(a, spec, "suspend", make_bool(a, true));
     return root;
@@ -424,9 +378,10 @@ static const struct node *object(struct arena *a, const struct served *s, const 
     case WANT_SERVICE:
         return service(a, s);
     case WANT_CONFIG_MAP:
-        return strcmp(w->name, agent_name(a, s)) == 0 ? agent_map(a, s, st) : config_map(a, s, st);
+        return strcmp(w->name, want_agent_name(a, s)) == 0 ? want_agent_map(a, s, st)
+                                                           : config_map(a, s, st);
     case WANT_SECRET:
-        return agent_secret(a, s, st);
+        return want_agent_secret(a, s, st);
     case WANT_SERVICE_ACCOUNT:
         return account(a, s, w);
     case WANT_ROLE:
@@ -437,7 +392,7 @@ static const struct node *object(struct arena *a, const struct served *s, const 
         return launcher_job(a, s, rp, st);
     default:
         return rp->role->kind == ROLE_LAUNCHER
-                   ? want_pod(a, s, rp->host, launcher_template(a, s, rp), st)
+                   ? want_pod(a, s, rp->host, launcher_template(a, s, rp, st), st)
                    : worker_pod(a, s, rp, st);
     }
 }

@@ -121,6 +121,25 @@ void want_put_restart(struct arena *a, const struct role *role, const char *othe
              strcmp(policy, "ExitCode") == 0 ? "Never" : policy);
 }
 
+bool want_waits(const struct served *s, const struct role *role, struct start start)
+{
+    return start.debug && role->kind != ROLE_HOST && spec_debugs(s->plan->spec, role);
+}
+
+void want_put_waiting(struct arena *a, struct node *container)
+{
+    static const char *const sleep[] = {"sleep", "365d", NULL};
+
+    make_put(a, container, "command", make_texts(a, sleep));
+    make_drop(container, "args");
+}
+
+void want_mark_waiting(struct arena *a, struct node *root)
+{
+    want_put(a, make_below(a, make_below(a, root, "metadata"), "annotations"),
+             WANT_DEBUG_ANNOTATION, "true");
+}
+
 void want_put_gang(struct arena *a, const struct served *s, bool override, const char *task,
                    struct node *template)
 {

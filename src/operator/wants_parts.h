@@ -50,6 +50,12 @@ void want_add_operator_env(struct arena *a, const struct plan *plan, const struc
 /* As the replica's spec says, in words of a pod; `otherwise` if it does not. */
 void want_put_restart(struct arena *a, const struct role *role, const char *otherwise,
                       struct node *template);
+/* Is this start of the role one that only waits (SERVED_DEBUG)? Then its container gets a command
+ * that does. */
+bool want_waits(const struct served *s, const struct role *role, struct start start);
+void want_put_waiting(struct arena *a, struct node *container);
+/* Says so of a launcher's Job. */
+void want_mark_waiting(struct arena *a, struct node *root);
 /* The scheduler of all members at once, if the operator has one. override: whatever the template
  * says. */
 void want_put_gang(struct arena *a, const struct served *s, bool override, const char *task,
@@ -66,14 +72,36 @@ const struct node *want_group(struct arena *a, const struct served *s, const str
 bool want_has_scaler(const struct served *s);
 const struct node *want_scaler(struct arena *a, const struct served *s, const struct want *w);
 
+/* --- a program of ours in its pods (wants_agent.c) -------------------------------------------- */
+
+#define WANT_AGENT_VOLUME "muster-agent"
+#define WANT_AGENT_PATH "/opt/muster"   /* where it is mounted */
+#define WANT_AGENT_OLD_PATH "/opt/kube" /* … in v1 and before: where kubexec.sh has its program */
+
+/* The ConfigMap and the Secret NAME-agent: the program, the job's key. */
+const char *want_agent_name(struct arena *a, const struct served *s);
+const struct node *want_agent_map(struct arena *a, const struct served *s,
+                                  const struct want_state *st);
+const struct node *want_agent_secret(struct arena *a, const struct served *s,
+                                     const struct want_state *st);
+/* Mounts both. */
+void want_add_agent(struct arena *a, const struct served *s, struct node *template,
+                    struct node *container);
+/* The command of the launcher becomes a child of the recorder. It must have one. */
+void want_record_launcher(struct arena *a, const struct served *s, struct node *container);
+/* The pod of a worker has the program: WANT_RECORDS_ANNOTATION. */
+void want_mark_recorded(struct arena *a, const struct served *s, struct node *template);
+
 /* --- MPI (wants_mpi.c) ------------------------------------------------------------------------ */
 
 /* Service, ConfigMap, Secret, a pod for each worker, and the launcher as that kind. */
 size_t mpi_list(struct arena *a, const struct served *s, enum want_kind launcher,
                 const struct want **ret);
-/* NAME-config: the hostfile; NAME-ssh: the keys. */
+/* NAME-config: the hostfile; NAME-ssh: the keys, NAME-agent: the job's key. */
 struct node *mpi_config_map(struct arena *a, const struct served *s, const char *hostfile);
-const struct node *mpi_secret(struct arena *a, const struct served *s, const struct want_state *st);
+const struct node *mpi_secret(struct arena *a, const struct served *s, const struct want *w,
+                              const struct want_state *st);
+bool mpi_is_agent(struct arena *a, const struct served *s, const struct want *w); /* NAME-agent? */
 /* Its host name, which the job's Service resolves. */
 void mpi_put_host(struct arena *a, const struct served *s, const struct replica *rp,
                   struct node *template);

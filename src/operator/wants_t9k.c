@@ -134,6 +134,21 @@ static void put_scheduler(struct arena *a, const struct served *s, struct node *
     want_put(a, labels, "scheduler." GROUP "queue", queue);
 }
 
+/* What runs while somebody debugs is called by hand, and is not recorded. */
+static void add_records(struct arena *a, const struct served *s, const struct replica *rp,
+                        const struct want_state *st, struct node *template, struct node *container)
+{
+    bool launcher = rp->role->kind == ROLE_LAUNCHER;
+
+    if (!s->records || (launcher && (!st->recorded || st->start.debug)))
+        return;
+    want_add_agent(a, s, template, container);
+    if (launcher)
+        want_record_launcher(a, s, container);
+    else
+        want_mark_recorded(a, s, template);
+}
+
 static const struct node *pod(struct arena *a, const struct served *s, const struct replica *rp,
                               const struct want_state *st)
 {
@@ -156,6 +171,7 @@ static const struct node *pod(struct arena *a, const struct served *s, const str
         want_add_env(a, container, "PRTE_MCA_plm_ssh_args", SSH_ARGS);
         mpi_add_config(a, s, (struct mpi_files){.hostfile = true}, template, container);
     }
+    add_records(a, s, rp, st, template, container);
     return want_pod(a, s, rp->host, template, st);
 }
 
@@ -166,9 +182,10 @@ static const struct node *object(struct arena *a, const struct served *s, const 
     case WANT_SERVICE:
         return want_service(a, s, w->name, labels_of_job(a, s, make_map(a)));
     case WANT_CONFIG_MAP:
-        return mpi_config_map(a, s, s->plan->hostfile);
+        return mpi_is_agent(a, s, w) ? want_agent_map(a, s, st)
+                                     : mpi_config_map(a, s, s->plan->hostfile);
     case WANT_SECRET:
-        return mpi_secret(a, s, st);
+        return mpi_secret(a, s, w, st);
     default:
         return pod(a, s, &s->plan->replicas[w->replica], st);
     }

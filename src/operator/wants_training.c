@@ -183,6 +183,8 @@ static const struct node *pod(struct arena *a, const struct served *s, const str
     if (kind->waits)
         add_init(a, s, rp, template);
     want_put_restart(a, rp->role, kind->restart, template);
+    if (want_waits(s, rp->role, st->start))
+        want_put_waiting(a, want_container(a, template, kind->container));
     want_put_gang(a, s, false, rp->role->name, template);
     root = want_pod(a, s, rp->host, template, st);
     make_put(a, make_below(a, root, "metadata"), "finalizers", finalizers);

@@ -286,7 +286,7 @@ int kubexec_main(int argc, char **argv)
         return SSH_FAILED;
     }
     parse(argv + 2, &call);
-    if (!call.host || !host_key(argv[1], key)) {
+    if (!call.host || !greet_key(argv[1], key)) {
         fprintf(stderr, "muster-shim: %s\n",
                 call.host ? "this job's key cannot be read" : "no pod is named");
         return SSH_FAILED;

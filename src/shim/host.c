@@ -27,13 +27,6 @@
 #include "shim/packet.h"
 #include "shim/roles.h"
 
-bool host_key(const char *file, unsigned char key[PEER_KEY_BYTES])
-{
-    auto_close int fd = open(file, O_RDONLY | O_CLOEXEC); /* Secrets are mounted as links */
-
-    return fd >= 0 && read(fd, key, PEER_KEY_BYTES) == PEER_KEY_BYTES;
-}
-
 /* --- a command of the launcher ---------------------------------------------------------------- */
 
 static void no_signals_blocked(void)
@@ -228,7 +221,7 @@ int host_main(int argc, char **argv)
         fprintf(stderr, "usage: muster-shim host KEY_FILE -- COMMAND [ARGS...]\n");
         return 2;
     }
-    if (!host_key(argv[1], h.key)) {
+    if (!greet_key(argv[1], h.key)) {
         fprintf(stderr, "muster-shim: cannot read a key from %s: %s\n", argv[1], strerror(errno));
         return 125;
     }

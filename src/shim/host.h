@@ -11,10 +11,6 @@
 #ifndef SHIM_HOST_H
 #define SHIM_HOST_H
 
-#include <stdbool.h>
-
 #include "shim/peer.h"
-
-bool host_key(const char *file, unsigned char key[PEER_KEY_BYTES]);
 
 #endif

@@ -11,6 +11,11 @@
  *     muster-shim exec           a command in this pod for somebody outside, by its own streams
  *     muster-shim host           around a worker of the operator: runs commands of its launcher
  *     muster-shim kubexec        the rsh agent of such a launcher
+ *     muster-shim launch         around the command of a launcher of the operator
+ *     muster-record              wraps one MPI rank of that, and reports to it
+ *
+ * With SHIM_RECORDS it has the last two alone, and is a fifth of the size: each job of the operator
+ * has a copy.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,21 +30,17 @@ static const struct role {
     const char *name; /* of the program, or its first argument */
     int (*main)(int argc, char **argv);
 } roles[] = {
-    {"supervise", supervise_main},
-    {"probe", probe_main},
-    {"agent", agent_main},
-    {"ssh", agent_main},
-    {"rsh", agent_main},
-    {"muster-rank", rank_main},
-    {"rank", rank_main},
+#ifndef SHIM_RECORDS
+    {"supervise", supervise_main}, {"probe", probe_main},
+    {"agent", agent_main},         {"ssh", agent_main},
+    {"rsh", agent_main},           {"muster-rank", rank_main},
+    {"rank", rank_main},           {"pod", pod_main},
+    {"connect", connect_main},     {"peer", peer_main},
+    {"exec", exec_main},           {"try", try_main},
+    {"host", host_main},           {"kubexec", kubexec_main},
+#endif
+    {"launch", launch_main},       {"muster-record", record_main},
     {"mpirun", mpirun_main},
-    {"pod", pod_main},
-    {"connect", connect_main},
-    {"peer", peer_main},
-    {"exec", exec_main},
-    {"try", try_main},
-    {"host", host_main},
-    {"kubexec", kubexec_main},
 };
 
 static const struct role *find_role(const char *name)

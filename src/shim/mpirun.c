@@ -20,10 +20,12 @@
 
 #include "base/shebang.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "shim/stand_in.h"
 #include "shim/hydra_line.h"
 #include "shim/packet.h"
 #include "shim/program.h"
+#include "shim/records.h"
 #include "shim/roles.h"
 
 #define WRAPPER "muster-rank"
@@ -167,6 +169,20 @@ static void be_mpirun(pid_t parent, const sigset_t *mask, const char *file, char
     become(file, argv);
 }
 
+/* In a pod of the operator (records.h): nothing is learned of mpirun itself. */
+_Noreturn static void become_recorded(const char *file, char **argv)
+{
+    const char *wrapper = getenv("OMPI_MCA_orte_fork_agent");
+    auto_free char *real = realpath(file, NULL);
+    struct strvec line = STRVEC_INIT;
+
+    if (wrapper && real && hydra_is_mpiexec(real) &&
+        hydra_line((const char *const *)argv, wrapper, &line))
+        argv = line.v;
+    argv[0] = xstrdup(file); /* else it looks for its proxy beside the first of its name in PATH */
+    become(file, argv);
+}
+
 int mpirun_main(int argc, char **argv)
 {
     static const char *const agents[] = {"OMPI_MCA_orte_fork_agent", "PRTE_MCA_prte_fork_agent"};
@@ -184,6 +200,8 @@ int mpirun_main(int argc, char **argv)
         dprintf(STDERR_FILENO, "muster-shim: %s: command not found\n", basename(argv[0]));
         return 127;
     }
+    if (getenv(RECORDS_VARIABLE))
+        become_recorded(file, argv);
     sock = packet_connect_run();
     if (sock < 0)
         become(file, argv);

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,7 +20,7 @@
 #include "base/io.h"
 #include "base/kernel.h"
 #include "base/mem.h"
-#include "base/sha256.h"
+#include "shim/greet.h"
 #include "shim/packet.h"
 #include "shim/pod.h"
 #include "shim/roles.h"
@@ -37,68 +36,12 @@ enum {
 
 /* --- the key ---------------------------------------------------------------------------------- */
 
-struct proof {
-    unsigned char bytes[SHA256_BYTES];
-};
-
 static bool read_key(const char *run_dir, unsigned char key[KEY_BYTES])
 {
     auto_free char *path = xasprintf("%s/scratch/key", run_dir);
     auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
     return fd >= 0 && read(fd, key, KEY_BYTES) == KEY_BYTES;
-}
-
-static struct proof prove(const unsigned char *key, const char *who, const unsigned char *first,
-                          const unsigned char *second)
-{
-    unsigned char text[16 + 2 * KEY_BYTES] = {0};
-    struct proof p;
-
-    (void)snprintf((char *)text, 16, "%s", who);
-    memcpy(text + 16, first, KEY_BYTES);
-    memcpy(text + 16 + KEY_BYTES, second, KEY_BYTES);
-    hmac_sha256(key, KEY_BYTES, text, sizeof(text), p.bytes);
-    return p;
-}
-
-static bool transmit(int sock, const void *data, size_t n)
-{
-    return send(sock, data, n, MSG_NOSIGNAL) == (ssize_t)n; /* few bytes: there is room for them */
-}
-
-static bool receive(int sock, void *data, size_t n)
-{
-    return recv(sock, data, n, MSG_WAITALL) == (ssize_t)n;
-}
-
-static bool greet_client(int sock, const unsigned char *key)
-{
-    unsigned char mine[KEY_BYTES], theirs[KEY_BYTES];
-    struct proof got, expected;
-
-    if (getrandom(mine, sizeof(mine), 0) != sizeof(mine) || !transmit(sock, mine, sizeof(mine)) ||
-        !receive(sock, theirs, sizeof(theirs)) || !receive(sock, got.bytes, sizeof(got.bytes)))
-        return false;
-    expected = prove(key, "client", mine, theirs);
-    if (!same_bytes(expected.bytes, got.bytes, sizeof(got.bytes)))
-        return false;
-    expected = prove(key, "server", theirs, mine);
-    return transmit(sock, expected.bytes, sizeof(expected.bytes));
-}
-
-static bool greet_server(int sock, const unsigned char *key)
-{
-    unsigned char mine[KEY_BYTES], theirs[KEY_BYTES];
-    struct proof sent, got, expected;
-
-    if (getrandom(mine, sizeof(mine), 0) != sizeof(mine) || !receive(sock, theirs, sizeof(theirs)))
-        return false;
-    sent = prove(key, "client", theirs, mine);
-    expected = prove(key, "server", mine, theirs);
-    return transmit(sock, mine, sizeof(mine)) && transmit(sock, sent.bytes, sizeof(sent.bytes)) &&
-           receive(sock, got.bytes, sizeof(got.bytes)) &&
-           same_bytes(expected.bytes, got.bytes, sizeof(got.bytes));
 }
 
 static void set_patience(int sock, int seconds)
@@ -289,7 +232,7 @@ int peer_ask(const char *address, const unsigned char key[PEER_KEY_BYTES],
     r = p.sock < 0 ? p.sock : 0;
     if (r == 0) {
         set_patience(p.sock, PATIENCE_S);
-        r = greet_server(p.sock, key) ? 0 : -EACCES;
+        r = greet_ask(p.sock, key) ? 0 : -EACCES;
     }
     if (r == 0) {
         size_t frame = wire_frame_begin(&p.out, WIRE_AGENT_RUN);
@@ -476,7 +419,7 @@ bool peer_greet(int sock, const unsigned char key[PEER_KEY_BYTES])
     set_patience(sock, PATIENCE_S);
     (void)setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(sock, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    return greet_client(sock, key);
+    return greet_answer(sock, key);
 }
 
 int peer_serve(int sock, int agent)

@@ -5,20 +5,18 @@
  * other. At the far end is an rsh agent whose host is in another pod (RUN_DIR/scratch/peers: lines
  * of HOST ADDRESS).
  *
- * Both ends prove by HMAC-SHA-256 over each other's fresh numbers that they have the key, which is
- * never sent. What follows is frames of shim/wire.h, not encrypted: as open as MPI's own traffic
- * between the same pods.
+ * Both ends prove that they have the key (greet.h). What follows is frames of shim/wire.h, not
+ * encrypted: as open as MPI's own traffic between the same pods.
  */
 #ifndef SHIM_PEER_H
 #define SHIM_PEER_H
 
 #include <stdbool.h>
 
+#include "shim/greet.h"
 #include "shim/shim.h"
 
 #define PEER_PORT 20022
-
-enum { PEER_KEY_BYTES = 32 };
 
 struct peer_call {
     const char *host, *command; /* command: a line for a shell */

@@ -13,6 +13,8 @@ int connect_main(int argc, char **argv);
 int exec_main(int argc, char **argv);
 int host_main(int argc, char **argv);
 int kubexec_main(int argc, char **argv);
+int launch_main(int argc, char **argv);
+int record_main(int argc, char **argv);
 int try_main(int argc, char **argv);
 
 #endif

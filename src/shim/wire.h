@@ -163,6 +163,13 @@ enum wire_type {
     WIRE_MPIRUN_END,    /* u32 wait_status, i64 at: of that mpirun; answered by RANK_ACK. Without it
                              the stand-in was killed, and mpirun with it. */
     WIRE_PEER_DATA,     /* between pods (peer.h): u32 stream (0 to 2), bytes; none: its end */
+
+    /* recorder of a rank -> recorder of its launcher (records.h); each but TOLD is answered by
+     * RANK_ACK */
+    WIRE_RECORD_RANK, /* u32 rank, u32 size, str launch id, str host, i64 program */
+    WIRE_RECORD_TOLD, /* no body: its launcher has signalled the rank to end */
+    WIRE_RECORD_END,  /* u32 wait_status, u32 told (0/1), u32 out of memory (0/1), i32 0 or -errno
+                         of exec */
 };
 
 #define WIRE_TOKEN 16 /* bytes of a token in TRY */

@@ -91,7 +91,7 @@ ok "the launcher is kept" kube get job pi-launcher
 
 mpijob bad '[mpirun, -np, "4", sh, -c, "exit $((OMPI_COMM_WORLD_RANK * 3))"]' | kube apply -f - >/dev/null
 ok "one that fails is failed" wait_until 120 is_in $MPI bad Failed
-like "$(message $MPI bad Failed)" 'First failure: launcher-0 exited with' "who failed first is in its status"
+like "$(message $MPI bad Failed)" 'First failure: rank [123] on worker-[01] exited with' "who failed first is in its status"
 like "$(message $MPI bad Failed)" 'Last lines of bad-launcher-' "with the last lines that it wrote"
 ok "and in an event" wait_until 10 sh -c "kubectl -n $NS get events | grep -q 'Warning.*mpijob/bad.*First failure'"
 

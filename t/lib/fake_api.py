@@ -19,6 +19,7 @@ GROUPS = {
     "scheduling.volcano.sh": {"v1beta1": "podgroups"},
     "scheduling.x-k8s.io": {"v1alpha1": "podgroups"},
     "kubeflow.org": {"v1": "mpijobs pytorchjobs tfjobs", "v2beta1": "mpijobs", "v1alpha2": "mpijobs", "v1alpha1": "mpijobs"},
+    "batch.tensorstack.dev": {"v1beta1": "mpijobs"},
 }
 
 
@@ -255,6 +256,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         labels = obj["metadata"].get("labels") or {}
         for part in filter(None, query.get("labelSelector", "").split(",")):
             word, _, value = part.partition("=")
+            if word.startswith("!"):
+                if word[1:] in labels:
+                    return False
+                continue
             if word not in labels or (value and labels[word] != value):
                 return False
         return key[0] == group and key[1] == plural and (namespace is None or key[2] == namespace)

@@ -64,14 +64,16 @@ enum apply_end apply_end_of(const struct node *object)
 {
     const struct node *status = node_get(object, "status");
     const struct node *list = node_get(status, "conditions");
-    const char *word = text_at(status, "phase");
+    const char *word = text_at(status, "phase"), *code;
 
     if (!*word)
         word = text_at(status, "launcherStatus");
     if (any_holds(list, "Failed") || strcmp(word, "Failed") == 0)
         return APPLY_FAILED;
-    return any_holds(list, "Succeeded") || strcmp(word, "Succeeded") == 0 ? APPLY_SUCCEEDED
-                                                                          : APPLY_GOES_ON;
+    if (!any_holds(list, "Succeeded") && strcmp(word, "Succeeded") != 0)
+        return APPLY_GOES_ON;
+    code = text_at(node_find(object, "metadata", "annotations", NULL), APPLY_EXIT_CODE);
+    return *code && strcmp(code, "0") != 0 ? APPLY_FAILED : APPLY_SUCCEEDED;
 }
 
 char *apply_tell(struct arena *a, const struct node *object, const char *seen,

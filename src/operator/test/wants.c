@@ -19,7 +19,8 @@ static const struct want_state state = {.start = {.attempt = 1, .instance = 2},
                                         .private_key = "private\n",
                                         .public_key = "public\n",
                                         .agent = "cHJvZ3JhbQ==",
-                                        .agent_key = "a2V5"};
+                                        .agent_key = "a2V5",
+                                        .recorded = true};
 
 /* --- whole jobs ------------------------------------------------------------------------------- */
 
@@ -141,6 +142,37 @@ static void test_modes(struct arena *a)
     }
 }
 
+/* Workers of another operator have nothing that ranks could be wrapped with. */
+static void test_not_recorded(struct arena *a)
+{
+    static const char *const names[] = {"mpi-openmpi", "mpi-v1", "tensorstack-new"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct want_state st = state;
+        const struct node *launcher, *with;
+        const struct want *v;
+        struct served s;
+        size_t n;
+
+        serve(a, &plain, object_in(a, arena_printf(a, "t/operator/%s.yaml", names[i])), &s);
+        n = wants_list(a, &s, &v);
+        with = want_object(a, &s, &v[n - 1], &st);
+        st.recorded = false;
+        launcher = want_object(a, &s, &v[n - 1], &st);
+        with = v[n - 1].kind == WANT_JOB ? node_find(with, "spec", "template", NULL) : with;
+        launcher =
+            v[n - 1].kind == WANT_JOB ? node_find(launcher, "spec", "template", NULL) : launcher;
+        ok(strstr(words_of(a, node_get(node_find(with, "spec", "containers", NULL)->items[0],
+                                       "command")),
+                  "muster-shim launch"),
+           "%s: the launcher runs below the recorder", names[i]);
+        ok(!strstr(words_of(a, node_get(node_find(launcher, "spec", "containers", NULL)->items[0],
+                                        "command")),
+                   "muster-shim"),
+           "%s: not if a worker has it not", names[i]);
+    }
+}
+
 /* Nothing of the job itself may change: it is shared by all that is made of it. */
 static void test_unchanged(struct arena *a)
 {
@@ -184,6 +216,7 @@ int main(void)
 
     test_goldens(a);
     test_modes(a);
+    test_not_recorded(a);
     test_unchanged(a);
     test_many(a);
     return tap_done();

@@ -27,6 +27,12 @@ static void ends(struct arena *a)
            APPLY_SUCCEEDED, "it has succeeded");
     is_int(end_of(a, JOB(IS("Failed", "True", ""))), APPLY_FAILED, "it has failed");
     is_int(end_of(a, "{\"status\":{\"phase\":\"Succeeded\"}}"), APPLY_SUCCEEDED, "T9k's phase");
+    is_int(end_of(a, "{\"metadata\":{\"annotations\":{\"muster.internal/exit-code\":\"0\"}},"
+                     "\"status\":{\"phase\":\"Succeeded\"}}"),
+           APPLY_SUCCEEDED, "with an exit code");
+    is_int(end_of(a, "{\"metadata\":{\"annotations\":{\"muster.internal/exit-code\":\"7\"}},"
+                     "\"status\":{\"phase\":\"Succeeded\"}}"),
+           APPLY_FAILED, "which counts");
     is_int(end_of(a, "{\"status\":{\"phase\":\"Succeeded\",\"conditions\":[" IS("Failed", "True",
                                                                                 "") "]}}"),
            APPLY_FAILED, "T9k's Succeeded means ended: the condition counts");
