@@ -177,8 +177,8 @@ ns_t change_files(struct tended *t)
     ns_t now = clock_run();
 
     if (!w || !platform_is_mpijob(t->served.plan->spec->platform.environment) || !any_pod(t) ||
-        t->job->phase != JOB_RUNNING)
-        return 0;
+        (t->job->phase != JOB_RUNNING && t->job->phase != JOB_PENDING))
+        return 0; /* a launcher finds its workers in them when it starts */
     data = make_copy(a, node_get(want_object(a, &t->served, w, &st), "data"));
     make_drop(data, "kubexec.sh"); /* never changes, and in pods of another operator is another */
     json_write(&text, data);
