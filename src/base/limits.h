@@ -48,6 +48,7 @@
 #define LIMIT_LAUNCH_ID 255             /* bytes of the identifier of a launch */
 #define LIMIT_AGENT_CLIENTS 16384       /* connections of agents and rank wrappers to one shim */
 #define LIMIT_HOST_CONNECTIONS 1024     /* of a launcher to one worker of the operator */
+#define LIMIT_OWN_PROCESSES 1000        /* of a MusterJob: its state is an annotation of 256 KiB */
 #define LIMIT_GROUP_RESOURCES 64        /* names in minResources of a PodGroup */
 #define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
 #define LIMIT_STACK_LEAST (48 * 1024)   /* bytes of stack that muster needs for itself */

@@ -16,6 +16,8 @@
 #include "job/snapshot.h"
 #include "job/status.h"
 #include "operator/operator.h"
+#include "operator/own.h"
+#include "operator/own_status.h"
 
 static const char *object_path(struct arena *a, const struct tended *t, const char *below)
 {
@@ -74,6 +76,8 @@ static void send_state(struct tended *t, const char *text)
     make_put(a, meta, "resourceVersion", make_text(a, t->version));
     make_put(a, notes, KEEP_STATE, make_text(a, text));
     make_put(a, notes, KEEP_VERSION, make_text(a, t->served.written_in));
+    if (t->own)
+        own_keep(a, t, notes);
     t->keeping = true;
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",
@@ -90,7 +94,7 @@ void keep_state(struct tended *t)
 
     if (t->keeping)
         return; /* what is decided meanwhile is kept next */
-    if (needs_keeping(t->job))
+    if (t->own || needs_keeping(t->job))
         job_save(t->job, &text);
     t->decided = false;
     if (text.len == 0 || (t->kept && strcmp(t->kept, text.buf) == 0)) {
@@ -148,7 +152,10 @@ void keep_status(struct tended *t)
 
     if (t->telling)
         return;
-    status_write(t->job, &j);
+    if (t->own)
+        own_status(t->job, t->generation, own_refusal(t), &j);
+    else
+        status_write(t->job, &j);
     if (t->told && strcmp(t->told, text.buf) == 0)
         return;
     free(t->told);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "dialect/dialect.h"
 #include "doc/tree.h"
+#include "kube/own.h"
 #include "operator/kinds.h"
 #include "plan/plan.h"
 
@@ -36,7 +37,7 @@ struct served {
 };
 
 /* "true": the job is suspended. For the versions whose spec has no field for it. */
-#define SERVED_SUSPEND "muster.internal/suspend"
+#define SERVED_SUSPEND OWN_DOMAIN "/suspend"
 
 /* The version that the object was written in: of the manager in metadata.managedFields that has set
  * the spec, else of kubectl's last-applied annotation, else the object's own. "v2beta1" */

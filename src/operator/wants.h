@@ -58,7 +58,7 @@ const struct node *want_object(struct arena *a, const struct served *s, const st
                                const struct want_state *st);
 
 /* "ATTEMPT.INSTANCE" of a pod that want_object() has made. */
-#define WANT_START_ANNOTATION "muster.internal/start"
+#define WANT_START_ANNOTATION OWN_DOMAIN "/start"
 
 /* Selects the pods of this job: "training.kubeflow.org/job-name=pi,…" */
 const char *wants_selector(struct arena *a, const struct served *s);
