@@ -18,8 +18,10 @@ GROUPS = {
     "rbac.authorization.k8s.io": {"v1": "roles rolebindings"},
     "scheduling.volcano.sh": {"v1beta1": "podgroups"},
     "scheduling.x-k8s.io": {"v1alpha1": "podgroups"},
+    "muster.internal": {"v1": "musterjobs"},
     "kubeflow.org": {"v1": "mpijobs pytorchjobs tfjobs", "v2beta1": "mpijobs", "v1alpha2": "mpijobs", "v1alpha1": "mpijobs"},
 }
+KINDS = {"musterjobs": "MusterJob", "mpijobs": "MPIJob", "configmaps": "ConfigMap", "secrets": "Secret", "pods": "Pod"}
 
 
 def now():
@@ -53,11 +55,14 @@ class Api:
         self.version = 100
         self.requests = []  # (method, path)
         self.logs = {}  # by pod
-        handler = type("Handler", (Handler,), {"api": self})
+        handler = type("Handler", (self.handler(),), {"api": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+
+    def handler(self):
+        return Handler
 
     def kubeconfig(self, path):
         with open(path, "w") as f:
@@ -218,6 +223,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         api = self.api
         if method == "POST":
             return api.put(key, body)
+        if key not in api.objects and "apply-patch" in self.headers.get("Content-Type", ""):
+            return api.put(key, body)
         if key not in api.objects:
             raise Refused(404, "NotFound")
         old = api.objects[key]
@@ -248,7 +255,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def discover(self, group, version):
         if version:
-            return self.answer(200, {"resources": [{"name": n} for n in GROUPS[group].get(version, "").split()]})
+            return self.answer(200, {"resources": [{"name": n, "kind": KINDS.get(n, n)} for n in GROUPS[group].get(version, "").split()]})
         return self.answer(200, {"versions": [{"version": v} for v in GROUPS[group]]})
 
     def picks(self, key, group, namespace, plural, obj, query):
@@ -257,6 +264,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             word, _, value = part.partition("=")
             if word not in labels or (value and labels[word] != value):
                 return False
+        word, _, value = query.get("fieldSelector", "").partition("=")
+        if word == "metadata.name" and value != obj["metadata"]["name"]:
+            return False
         return key[0] == group and key[1] == plural and (namespace is None or key[2] == namespace)
 
     def list(self, group, version, namespace, plural, query):
