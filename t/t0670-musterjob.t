@@ -91,8 +91,12 @@ class World:
         return str(path)
 
     def submit(self, *words):
-        p = subprocess.run([MUSTER, "submit", "--on", "kubernetes", "-n", "n", *words], env=self.env, capture_output=True, text=True,
-                           timeout=60)
+        try:
+            p = subprocess.run([MUSTER, "submit", "--on", "kubernetes", "-n", "n", *words], env=self.env, capture_output=True,
+                               text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            self.show()
+            raise
         self.said = p.stderr
         self.code = p.returncode
         if p.returncode:
@@ -111,17 +115,24 @@ class World:
     def output(self, name):
         return "".join(sorted((self.api.root(p) / "log").read_text() for p in self.pods(name)))
 
-    def until(self, what, name, patience=30):
+    def until(self, what, name, patience=90):
         give_up = time.time() + patience
         while time.time() < give_up:
             if what():
                 return ok(True, name)
             time.sleep(0.05)
+        self.show()
+        return ok(False, name)
+
+    def show(self):
+        """What there is, for who has to find out why a test failed."""
         print(open(self.dir + "/log").read()[-3000:], file=sys.stderr)
         for n in self.api.names("musterjobs"):
-            print("# %s %s" % (n, json.dumps(self.status(n))), file=sys.stderr)
-        print("# pods %s" % self.api.names("pods"), file=sys.stderr)
-        return ok(False, name)
+            print("# %s" % json.dumps(self.api.get("musterjobs", n)), file=sys.stderr)
+        for n in self.api.names("pods"):
+            print("# %s %s" % (n, json.dumps(self.api.get("pods", n).get("status"))), file=sys.stderr)
+        for request in self.api.requests[-20:]:
+            print("# %s %s" % request, file=sys.stderr)
 
     def ends(self, name, phase):
         self.until(lambda: self.status(name).get("phase") in ("Succeeded", "Failed", "Invalid"), "%s ends" % name)
@@ -246,10 +257,18 @@ def test_failure():
         same((cause["replica"], cause["rank"], cause["kind"], cause["exitCode"]), ("worker-1", 1, "exit", 7), "the first failure")
         like(w.condition(name, "Failed")["message"], "rank 1 on worker-1 exited with status 7", "the condition has the verdict")
         like(w.condition(name, "Failed")["message"], "worker-1:\nhi", "and the last lines of that pod")
-        ok(any(r == "Failed" and "status 7" in m for r, m in w.events()), "an event, too")
+        w.until(lambda: any(r == "Failed" and "status 7" in m for r, m in w.events()), "an event, too")
         w.until(lambda: len(w.pods(name)) == 2 and all(w.api.get("pods", p)["status"]["phase"] == "Failed" for p in w.pods(name)), "pods are kept")
         codes = [w.api.get("pods", p)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] for p in w.pods(name)]
         same(codes, [143, 7], "with the exit status of their replicas")
+
+
+def test_late_answers():
+    """The watch and a status overtake the answer to a patch: its version is old by then."""
+    with World() as w:
+        w.api.late_s = 0.3
+        w.api.create(musterjob("late", worker("[ $RANK = 0 ] || exit 7; sleep 60")))
+        w.ends("late", "Failed")
 
 
 def test_retries():
@@ -336,7 +355,7 @@ def test_exec_forbidden():
         w.ends("f", "Succeeded")
 
 
-for test in [test_submit, test_refusals, test_beside, test_failure, test_retries, test_killed, test_lost, test_invalid, test_pause,
+for test in [test_submit, test_refusals, test_beside, test_failure, test_late_answers, test_retries, test_killed, test_lost, test_invalid, test_pause,
              test_exec_forbidden]:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
         test()

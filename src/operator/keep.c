@@ -54,8 +54,11 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
     if (!t->gone && kube_ok(answer)) {
         const struct node *meta = node_get(answer->body, "metadata");
 
-        free(t->version);
-        t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+        /* if the watch was quicker, it may have shown a later one already, and will show the last */
+        if (strcmp(t->version, t->sent_version) == 0) {
+            free(t->version);
+            t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+        }
         tend_soon(t); /* it carries out, or keeps what was decided meanwhile */
     } else if (!t->gone) {
         if (answer->status != 409 && answer->status != 404) /* the watch brings what is new */
@@ -78,6 +81,8 @@ static void send_state(struct tended *t, const char *text)
     make_put(a, notes, KEEP_VERSION, make_text(a, t->served.written_in));
     if (t->own)
         own_keep(a, t, notes);
+    free(t->sent_version);
+    t->sent_version = xstrdup(t->version);
     t->keeping = true;
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",

@@ -77,6 +77,7 @@ struct tended {
     const struct served_kind *kind;
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
+    char *sent_version;  /* … when its state was last sent; or NULL */
     int64_t generation;  /* likewise: of its spec */
     bool noted;          /* likewise: SERVED_SUSPEND */
     struct arena *arena; /* of all that follows */
@@ -192,7 +193,7 @@ void tend_load(struct tended *t, const char *state, size_t len);
 /* Its first part: t->job and t->turn. False: it is a new one, for tend_create(). */
 bool tend_load_job(struct tended *t, const char *state, size_t len);
 void tend_create(struct tended *t);
-void tend_free(struct tended *t);   /* its object is gone */
+void tend_free(struct tended *t); /* its object is gone */
 
 /* --- place.c ---------------------------------------------------------------------------------- */
 

@@ -357,6 +357,7 @@ void tend_free(struct tended *t)
         place_release(t);
     free(t->key);
     free(t->version);
+    free(t->sent_version);
     free(t->kept);
     free(t->told);
     free(t->refusal);

@@ -55,6 +55,7 @@ class Api:
         self.version = 100
         self.requests = []  # (method, path)
         self.logs = {}  # by pod
+        self.late_s = 0  # answers to patches come that much later than their effect
         handler = type("Handler", (self.handler(),), {"api": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
@@ -207,6 +208,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with self.api.lock:
                 obj = self.one(method, (group, plural, namespace, name or ""), sub, body)
                 text = json.loads(json.dumps(self.shown(obj, group, version)))
+            if method == "PATCH" and not sub:
+                time.sleep(self.api.late_s)
             self.answer(201 if method == "POST" else 200, text)
         except Refused as e:
             self.answer(e.code, {"kind": "Status", "reason": e.reason, "message": "%s %s: %s" % (method, self.path, e.reason)})

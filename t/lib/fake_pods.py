@@ -15,6 +15,7 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.parse
 
 from fake_api import Api, Handler, now
 
@@ -63,7 +64,7 @@ class PodHandler(Handler):
         self.connection.sendall(b"\x82" + size + body)
 
     def exec(self, name):
-        words = [v for k, v in __import__("urllib.parse").parse.parse_qsl(self.path.partition("?")[2]) if k == "command"]
+        words = [v for k, v in urllib.parse.parse_qsl(self.path.partition("?")[2]) if k == "command"]
         with self.api.lock:
             self.api.requests.append(("EXEC", self.path))
         if self.api.refuses_exec:
