@@ -29,6 +29,25 @@ command -v helm >/dev/null || diag "helm is not installed: the chart is rendered
 "$TOP/tools/deploy" chart "$WORK/made"
 ok "tools/deploy makes the same templates" diff -r "$TOP/deploy/chart/templates" made/templates
 ok "and the same CRDs" diff -r "$TOP/deploy/chart/crds" made/crds
+MUSTER=$MUSTER "$TOP/tools/deploy" crd "$WORK/crds-muster.yaml"
+ok "the CRD of MusterJob has the schema that muster has: tools/deploy crd" cmp "$TOP/deploy/base/crds-muster.yaml" crds-muster.yaml
+# shellcheck disable=SC2016 # that is not a variable
+ok "whose schema is structural" python3 -c 'import sys, yaml
+def look(s, path):
+    assert "$ref" not in s and not isinstance(s.get("type"), list), path
+    open_ = s.get("x-kubernetes-preserve-unknown-fields") or s.get("x-kubernetes-int-or-string")
+    assert "type" in s or open_, path + ": no type"
+    assert not ("properties" in s and "additionalProperties" in s), path
+    for key, value in s.get("properties", {}).items():
+        look(value, path + "." + key)
+    for key in ("items", "additionalProperties"):
+        if key in s:
+            look(s[key], path + "." + key)
+    assert s.get("type") != "array" or "items" in s, path + ": no items"
+version = yaml.safe_load(open(sys.argv[1]))["spec"]["versions"][0]
+look(version["schema"]["openAPIV3Schema"], "")
+roles = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["roles"]
+assert roles["additionalProperties"]["properties"]["replicas"]["type"] == "integer", roles' crds-muster.yaml
 if command -v kubectl >/dev/null; then
     kubectl kustomize "$TOP/deploy/base" | objects text >kustomized
     ok "kubectl kustomize has the same objects" cmp kustomized in-base
@@ -36,7 +55,7 @@ else
     skip "kubectl is not installed"
 fi
 is "$(kinds in-base)" "ClusterRole/muster-operator ClusterRoleBinding/muster-operator CustomResourceDefinition/mpijobs.batch.tensorstack.dev \
-CustomResourceDefinition/mpijobs.kubeflow.org CustomResourceDefinition/pytorchjobs.kubeflow.org CustomResourceDefinition/tfjobs.kubeflow.org \
+CustomResourceDefinition/mpijobs.kubeflow.org CustomResourceDefinition/musterjobs.muster.internal CustomResourceDefinition/pytorchjobs.kubeflow.org CustomResourceDefinition/tfjobs.kubeflow.org \
 Deployment/muster-operator Namespace/muster-system Role/muster-operator RoleBinding/muster-operator Service/muster-operator \
 ServiceAccount/muster-operator ValidatingWebhookConfiguration/muster-operator " "these are all"
 
@@ -79,7 +98,7 @@ run_muster generate mpi-operator mpi-operator --image r.example/muster-operator:
 python3 -c 'import json, sys; [print(json.dumps(d)) for d in json.load(open(sys.argv[1]))["items"]]' "$out" >ours
 is "$(kinds ours)" "$(kinds theirs)" "mpi-operator: the same objects with our image"
 like "$(cat ours)" 'apiextensions.k8s.io/v1".*"name": "mpijobs.kubeflow.org".*"v1alpha1"' "a CRD that is served today, with v1alpha1"
-unlike "$(cat ours)" 'pytorchjobs|tfjobs|webhook' "and MPIJobs only"
+unlike "$(cat ours)" 'pytorchjobs|tfjobs|webhook|musterjobs|pods/exec' "and MPIJobs only"
 like "$(cat ours)" '"args": \["-alsologtostderr", "--gpus-per-node", "8", "--kubectl-delivery-image", "[^"]*", "--enable-scheme=mpijob", "--leader-elect"\]' \
     "with the seed's options"
 # shellcheck disable=SC2046

@@ -73,6 +73,12 @@ said, want = json.load(open(sys.argv[1]))["status"]["message"], json.load(open(s
 errors = [d for d in want if d["severity"] == "error"]
 assert errors and all(d["message"] in said and d["path"].lstrip(".") in said for d in errors), (said, errors)' answer "$out"
 is "$(job 2 | sed 's/replicas: 2/replicas: 2, restartPolicy: Sometimes/' | review | grep -c '"allowed": false')" 1 "another one"
+own() # KEY: a MusterJob
+{
+    printf 'apiVersion: muster.internal/v1\nkind: MusterJob\nmetadata: {name: x, namespace: a}\nspec: {roles: {w: {image: i, command: "true", %s: 2}}}\n' "$1"
+}
+is "$(own replicas | review)" '{"allowed": true, "uid": "u"}' "a MusterJob"
+like "$(own replcas | review)" '"allowed": false.*did you mean .replicas' "an invalid one is refused in the words of validate"
 python3 -c 'import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=30)
 s.sendall(b"GET / HTTP/1.1\r\n\r\n")

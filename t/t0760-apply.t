@@ -73,7 +73,7 @@ ok "with the diagnostics of validate" cmp "$err" validated
 cp "$TOP/examples/muster/hello.yaml" hello.yaml
 run_muster apply -f hello.yaml
 is "$rc" 2 "a file of another dialect: exit 2"
-like "$(cat "$err")" 'use: .*muster run --on kubernetes hello.yaml' "and what to do with it"
+like "$(cat "$err")" 'use: .*muster submit --on kubernetes hello.yaml' "and what to do with it"
 run_muster apply -f nowhere.yaml
 is "$rc" 2 "no such file: exit 2"
 run_muster apply

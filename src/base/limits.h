@@ -52,6 +52,7 @@
 #define LIMIT_RECORD_LAUNCHES 8         /* calls of mpirun that its message tells of */
 #define LIMIT_RECORD_FAILURES 4         /* failed ranks that it tells of, of each */
 #define LIMIT_RECORD_BYTES 3072         /* of the message; a kubelet takes 4096 */
+#define LIMIT_OWN_PROCESSES 1000        /* of a MusterJob: its state is an annotation of 256 KiB */
 #define LIMIT_GROUP_RESOURCES 64        /* names in minResources of a PodGroup */
 #define LIMIT_DESCRIPTORS_LEAST 56      /* minimum for a run; its shim needs about as many */
 #define LIMIT_STACK_LEAST (48 * 1024)   /* bytes of stack that muster needs for itself */

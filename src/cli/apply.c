@@ -12,6 +12,7 @@
 #include "cli/place.h"
 #include "cli/tell.h"
 #include "dialect/dialect.h"
+#include "kube/own.h"
 
 struct apply_opts {
     const char *file, *context, *namespace_;
@@ -39,7 +40,8 @@ static void print_note(void *ctx, const char *text)
  * systems; they are run by muster itself. */
 static bool has_objects_only(const struct job_file *jf)
 {
-    static const char *const groups[] = {"kubeflow.org/", "batch.tensorstack.dev/", "v1"};
+    static const char *const groups[] = {"kubeflow.org/", "batch.tensorstack.dev/", OWN_DOMAIN "/",
+                                         "v1"};
 
     for (size_t i = 0; i < jf->doc.n_roots; i++) {
         const struct node *root = jf->doc.roots[i];
@@ -94,7 +96,7 @@ static int apply_file(const struct verb *verb, const struct engine_class *place,
     if (jf.verdict == VERDICT_ACCEPT && has_objects_only(&jf))
         r = send_objects(place, &jf, o, a);
     else if (jf.verdict == VERDICT_ACCEPT)
-        tell_error("%s is not a job of Kubeflow or T9k; use: muster run --on kubernetes %s",
+        tell_error("%s is not an object of a cluster; use: muster submit --on kubernetes %s",
                    o->file, o->file);
     job_file_release(&jf);
     return r;

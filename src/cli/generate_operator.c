@@ -12,6 +12,7 @@
 #include "doc/make.h"
 #include "doc/yaml.h"
 #include "doc/yaml_write.h"
+#include "kube/own.h"
 
 #define NAMESPACE "muster-system" /* in deploy/base */
 
@@ -30,13 +31,18 @@ static void add_objects(struct arena *a, struct node *list, const struct deploy_
     diags_release(&ds);
 }
 
-/* only: that file; but_crds: all but the CRDs. */
+static bool begins_with(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* only: files that begin with that; but_crds: all but the CRDs. */
 static struct node *read_objects(struct arena *a, const char *only, bool but_crds)
 {
     struct node *list = make_seq(a);
 
     for (const struct deploy_file *f = deploy_files; f->name; f++)
-        if (only ? strcmp(f->name, only) == 0 : !but_crds || strcmp(f->name, "crds") != 0)
+        if (only ? begins_with(f->name, only) : !but_crds || !begins_with(f->name, "crds"))
             add_objects(a, list, f);
     return list;
 }
@@ -223,6 +229,13 @@ static bool has_text(const struct node *list, const char *text)
     return false;
 }
 
+/* What MusterJobs alone need. */
+static bool is_of_own(const struct node *rule)
+{
+    return has_text(node_get(rule, "apiGroups"), OWN_DOMAIN) ||
+           has_text(node_get(rule, "resources"), "pods/exec");
+}
+
 /* Of the kinds it may touch MPIJobs only, and the lease in any namespace: its own is not known here
  * for sure. The prototype has no webhook. */
 static const struct node *mpi_rules(struct arena *a)
@@ -238,7 +251,7 @@ static const struct node *mpi_rules(struct arena *a)
         for (size_t k = resources->n; has_text(resources, "mpijobs") && k-- > 0;)
             if (strncmp(node_text(resources->items[k], ""), "mpijobs", 7) != 0)
                 make_remove(resources, k);
-        if (!has_text(node_get(rule, "apiGroups"), "admissionregistration"))
+        if (!has_text(node_get(rule, "apiGroups"), "admissionregistration") && !is_of_own(rule))
             make_add(a, rules, rule);
     }
     for (size_t i = 0; i < own->n; i++)

@@ -7,7 +7,9 @@
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "dialect/dialect.h"
+#include "doc/json_read.h"
 #include "doc/schema.h"
+#include "doc/yaml_write.h"
 
 struct options {
     bool list;
@@ -46,6 +48,18 @@ static void print_json(const struct dialect *d)
     strbuf_addf(&title, "%s (%s)", d->title ? d->title : "a job file", d->id);
     schema_json(&j, d->root_table, title.buf);
     puts(out.buf);
+}
+
+/* The object says which version it is, so that its spec does not. */
+static void print_kubernetes(const struct dialect *d)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf text = STRBUF_INIT, out = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&text);
+
+    schema_kube(&j, d->root_table, "apiVersion");
+    yaml_write(&out, json_node(a, text.buf, text.len));
+    (void)fputs(out.buf, stdout);
 }
 
 /* A whole page. What is to be said beyond the keys is put before KEYS by tools/dialect-pages. */
@@ -102,23 +116,26 @@ static int run(const struct verb *verb, int argc, char **argv)
     }
     if (strcmp(o.output, "mdoc") == 0)
         print_mdoc(d);
+    else if (strcmp(o.output, "kubernetes") == 0)
+        print_kubernetes(d);
     else
         print_json(d);
     return finish_output();
 }
 
-static const char *const outputs[] = {"json", "mdoc", NULL};
+static const char *const outputs[] = {"json", "mdoc", "kubernetes", NULL};
 
 static const struct opt opts[] = {
     {"list", 0, OPT_FLAG, offsetof(struct options, list), .help = "the dialects"},
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "json: a JSON Schema (default), or mdoc: the manual page"},
+     .help = "json: a JSON Schema (default), mdoc: the manual page, or kubernetes: a structural "
+             "schema for a CRD, as YAML"},
     OPT_END,
 };
 
 const struct verb verb_schema = {
     .name = "schema",
-    .synopsis = "[-o json|mdoc] DIALECT | --list",
+    .synopsis = "[-o json|mdoc|kubernetes] DIALECT | --list",
     .summary = "print the JSON Schema of a dialect's job files",
     .about = "With the schema, an editor completes keys, shows their meaning and marks errors. The "
              "schema\nis generated from the tables that `muster validate` uses; rules between keys "

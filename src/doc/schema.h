@@ -13,6 +13,10 @@
 /* A schema of draft 7, which editors know best, for documents by that table. */
 void schema_json(struct json *j, const struct bind_table *root, const char *title);
 
+/* A structural schema, as an API server of Kubernetes takes it, for a mapping by that table without
+ * the key `but` (or NULL). Tables must not contain themselves. */
+void schema_kube(struct json *j, const struct bind_table *root, const char *but);
+
 /* The fields of all mappings in mdoc: a subsection for each, a list of its keys with type and
  * meaning, and what becomes of keys that are not there. */
 void schema_mdoc(struct strbuf *out, const struct bind_table *root);

@@ -39,8 +39,10 @@ struct engine_open {
 struct engine_apply {
     const struct node *const *objects;
     size_t n;
-    const char *context, *namespace_;           /* options, or NULL */
-    bool wait;                                  /* until the jobs among them have ended */
+    const char *context, *namespace_; /* options, or NULL */
+    bool wait;                        /* until the jobs among them have ended */
+    /* The object was accepted; NULL: that is told. */
+    void (*sent)(void *ctx, const struct node *object);
     void (*told)(void *ctx, const char *text);  /* a line for the user */
     void (*noted)(void *ctx, const char *text); /* one beside it */
     void *ctx;
@@ -65,6 +67,10 @@ struct engine_class {
      * ends nothing. NULL: jobs of this engine end with the process that opened it. An engine that
      * detaches calls client->turn for the first time when all of its state is reported. */
     int (*attach)(const struct engine_open *how, struct engine **ret, struct err *e);
+    /* An object of that name that holds the code of the plan's job, for a controller that has not
+     * its directory; NULL: it has none to send. option: what the user can do if it is too large. */
+    int (*pack)(struct arena *a, const struct plan *plan, const char *name, const char *option,
+                const struct node **ret, struct err *e);
     /* Sends them, one after the other, and waits. Returns 0, 1 if a job has failed, or -errno.
      * NULL: there is no controller. */
     int (*apply)(const struct engine_apply *how, struct err *e);

@@ -25,6 +25,7 @@ void status_kubeflow_v1alpha1(const struct job *job, struct json *j);
 
 /* In plain words: phase, attempt and, per role, replicas by what they are doing. */
 void status_muster(const struct job *job, struct json *j);
+void status_muster_roles(const struct job *job, struct json *j); /* the value of its key roles */
 
 /* As the operators of all later versions and kinds write it: conditions, replicaStatuses and times.
  */

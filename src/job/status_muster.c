@@ -56,18 +56,23 @@ static void write_role(const struct job *job, const struct role *role, struct js
     json_end(j);
 }
 
-void status_muster(const struct job *job, struct json *j)
+void status_muster_roles(const struct job *job, struct json *j)
 {
     const struct job_spec *spec = job->plan->spec;
 
+    json_object(j);
+    for (size_t i = 0; i < spec->n_roles; i++)
+        write_role(job, &spec->roles[i], j);
+    json_end(j);
+}
+
+void status_muster(const struct job *job, struct json *j)
+{
     json_object(j);
     json_kv_str(j, "phase",
                 job->phase == JOB_ENDED ? outcome_name(job->outcome) : job_state_name(job));
     json_kv_int(j, "attempt", job->attempt);
     json_key(j, "roles");
-    json_object(j);
-    for (size_t i = 0; i < spec->n_roles; i++)
-        write_role(job, &spec->roles[i], j);
-    json_end(j);
+    status_muster_roles(job, j);
     json_end(j);
 }

@@ -10,9 +10,9 @@
 #include "job/verdict.h"
 #include "operator/operator.h"
 
-static const char *const types[] = {"Created",    "Initialized", "Running",
-                                    "Restarting", "Suspended",   "Paused",
-                                    "Succeeded",  "Completed",   "Failed"};
+static const char *const types[] = {"Created",   "Initialized", "Running",   "Restarting",
+                                    "Suspended", "Paused",      "Succeeded", "Completed",
+                                    "Failed",    "Accepted"};
 
 static const char *text_at(const struct node *map, const char *key)
 {
@@ -62,6 +62,8 @@ static const char *with_cause(struct arena *a, const struct tended *t, const cha
 
     if (job->cause.kind == CAUSE_NONE)
         return message;
+    if (t->own) /* the message is the verdict */
+        return arena_printf(a, "%s%s%s", message, *tail_text(a, t) ? "." : "", tail_text(a, t));
     verdict_cause(job, &job->cause, &cause);
     return arena_printf(a, "%s%s First failure: %s.%s", message, ends_with(message, '.') ? "" : ".",
                         cause.buf, tail_text(a, t));

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "doc/make.h"
 #include "operator/operator.h"
+#include "operator/own.h"
 #include "operator/owned.h"
 
 struct asked { /* for an object */
@@ -470,6 +471,10 @@ static void carry_out_replica(struct tended *t, uint32_t replica)
 
 void carry_out(struct tended *t)
 {
+    if (t->own) {
+        own_carry_out(t);
+        return;
+    }
     bool any = false;
 
     if (clock_run() < t->carry_at)

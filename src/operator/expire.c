@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/num.h"
+#include "kube/own.h"
 #include "operator/lives.h"
 
 static const char *text_at(const struct node *map, const char *key)
@@ -22,11 +24,25 @@ static const struct node *ttl_of(const struct node *object)
     return ttl && ttl->type == NODE_INT && ttl->i >= 0 ? ttl : NULL;
 }
 
+/* That of a MusterJob: "2h". */
+static int64_t own_ttl_ms(const struct node *object)
+{
+    const char *text = node_text(node_find(object, "spec", "ttl", NULL), NULL);
+    int64_t ms;
+
+    return strcmp(text_at(object, "kind"), OWN_KIND) == 0 && text && duration_ms(text, &ms) == 0
+               ? ms
+               : -1;
+}
+
 ns_t expire_at(const struct node *object)
 {
     const struct node *ttl = ttl_of(object);
+    int64_t own = own_ttl_ms(object);
     ns_t ended = kube_time(node_text(node_find(object, "status", "completionTime", NULL), ""));
 
+    if (own >= 0 && ended)
+        return ended + own * NS_PER_MS;
     return ttl && ended ? ended + ttl->i * NS_PER_S : 0;
 }
 

@@ -16,6 +16,8 @@
 #include "job/snapshot.h"
 #include "job/status.h"
 #include "operator/operator.h"
+#include "operator/own.h"
+#include "operator/own_status.h"
 
 static const char *object_path(struct arena *a, const struct tended *t, const char *below)
 {
@@ -53,8 +55,11 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
     if (!t->gone && kube_ok(answer)) {
         const struct node *meta = node_get(answer->body, "metadata");
 
-        free(t->version);
-        t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+        /* if the watch was quicker, it may have shown a later one already, and will show the last */
+        if (strcmp(t->version, t->sent_version) == 0) {
+            free(t->version);
+            t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
+        }
         tend_soon(t); /* it carries out, or keeps what was decided meanwhile */
     } else if (!t->gone) {
         if (answer->status != 409 && answer->status != 404) /* the watch brings what is new */
@@ -77,6 +82,10 @@ static void send_state(struct tended *t, const char *text)
     make_put(a, notes, KEEP_VERSION, make_text(a, t->served.written_in));
     if (t->job->phase == JOB_ENDED)
         make_put(a, notes, KEEP_EXIT, make_text(a, arena_printf(a, "%d", t->job->exit_code)));
+    if (t->own)
+        own_keep(a, t, notes);
+    free(t->sent_version);
+    t->sent_version = xstrdup(t->version);
     t->keeping = true;
     t->in_flight++;
     (void)kube_send(t->op->api, &(struct kube_request){.method = "PATCH",
@@ -93,7 +102,7 @@ void keep_state(struct tended *t)
 
     if (t->keeping)
         return; /* what is decided meanwhile is kept next */
-    if (needs_keeping(t->job))
+    if (t->own || needs_keeping(t->job))
         job_save(t->job, &text);
     t->decided = false;
     if (text.len == 0 || (t->kept && strcmp(t->kept, text.buf) == 0)) {
@@ -152,7 +161,10 @@ void keep_status(struct tended *t)
     /* whoever waits for the end finds the exit code then */
     if (t->telling || (t->keeping && t->job->phase == JOB_ENDED && !t->keep_failed))
         return;
-    status_write(t->job, &j);
+    if (t->own)
+        own_status(t->job, t->generation, own_refusal(t), &j);
+    else
+        status_write(t->job, &j);
     if (t->told && strcmp(t->told, text.buf) == 0 && !t->waits_new)
         return;
     t->waits_new = false;

@@ -12,6 +12,7 @@
 enum kind_family {
     FAMILY_MPI,      /* a launcher, workers, ssh between them */
     FAMILY_TRAINING, /* a pod and a service for every replica */
+    FAMILY_OWN,      /* the shim in every pod: own.h */
 };
 
 struct served_kind {

@@ -78,11 +78,12 @@ void metrics_condition(struct metrics *m, const struct served_kind *kind, const 
         {"Created", TALLY_CREATED, false},      {"Initialized", TALLY_CREATED, true},
         {"Restarting", TALLY_RESTARTED, false}, {"Succeeded", TALLY_SUCCESSFUL, false},
         {"Completed", TALLY_SUCCESSFUL, true},  {"Failed", TALLY_FAILED, false},
-        {"Failed", TALLY_FAILED, true},
+        {"Failed", TALLY_FAILED, true},         {"Accepted", TALLY_CREATED, false},
     };
+    bool is_t9k = !is_kubeflow(kind) && kind->family != FAMILY_OWN;
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-        if (strcmp(types[i].type, type) == 0 && types[i].t9k == !is_kubeflow(kind) &&
+        if (strcmp(types[i].type, type) == 0 && types[i].t9k == is_t9k &&
             !(failed && types[i].what == TALLY_SUCCESSFUL))
             metrics_count(m, kind, namespace_, version, types[i].what);
 }

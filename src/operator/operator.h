@@ -14,6 +14,7 @@
  *     tail.c     the last lines of the pod that failed first
  *     announce.c events, and the first failure in words
  *     waiting.c  what a job waits for
+ *     own.c      jobs of Muster's own kind, which have another engine (own.h)
  *     monitor.c  health and metrics by HTTP (http.c, metrics.c)
  *     webhook.c  validation when a job is applied (review.c, tls.c, cert.c)
  *
@@ -38,10 +39,13 @@
 #include "operator/whose.h"
 
 struct asked;
+struct own;
 struct controller;
 struct tended;
 struct http_server;
 struct webhook;
+
+enum { OWN_KEY_BYTES = 32 };
 
 /* The pod of a replica. Of several pods of a launcher that is a batch Job the last one counts. */
 struct hand {
@@ -77,6 +81,7 @@ struct tended {
     const struct served_kind *kind;
     char *key;           /* NAMESPACE/OPERATOR-NAME/NAME */
     char *version;       /* resourceVersion of what we have */
+    char *sent_version;  /* … when its state was last sent; or NULL */
     int64_t generation;  /* likewise: of its spec */
     unsigned noted;      /* likewise: which of SERVED_SUSPEND and SERVED_DEBUG */
     struct arena *arena; /* of all that follows */
@@ -99,7 +104,8 @@ struct tended {
     char *files;   /* as the ConfigMap was last written; or NULL */
     ns_t files_at; /* not again before */
     enum { TAIL_NOT, TAIL_ASKED, TAIL_KNOWN } tail_state;
-    char *tail; /* the last lines of the first failure: tail.c */
+    char *tail;    /* the last lines of the first failure: tail.c */
+    char *tail_of; /* … the name of its pod; or NULL */
     size_t tail_n;
     ns_t expires;            /* the object is deleted; 0: it is kept, or has not ended */
     bool found;              /* some of its objects were there already */
@@ -128,6 +134,7 @@ struct tended {
     bool seen;           /* since its kind was listed anew */
     struct tended *next; /* in the queue */
     uv_timer_t *wake;
+    struct own *own; /* of a MusterJob; NULL: of any other kind */
 };
 
 struct kind_watch {
@@ -164,7 +171,9 @@ struct controller {
     struct tended **jobs; /* sorted by key */
     size_t n_jobs, cap_jobs;
     struct tended *queue, **queue_end;
-    uv_timer_t *look; /* for kinds that are not there yet */
+    uv_timer_t *look;                 /* for kinds that are not there yet */
+    bool key_asked, key_known;        /* of MusterJobs: own_key.c */
+    unsigned char key[OWN_KEY_BYTES]; /* … that of the operators */
 };
 
 /* log.c: one line of JSON on stderr: time, level, what, and of which job (or NULL). */
@@ -189,9 +198,13 @@ struct tended *tend_new(struct controller *op, const struct served_kind *kind, c
 void tend_object(struct tended *t, const struct node *object); /* as it is now */
 void tend_soon(struct tended *t);                              /* a turn at the end of this round */
 void tend_later(struct tended *t);                             /* a turn in a second */
+void tend_wake(struct tended *t, ns_t at);                     /* a turn at that time; 0: none */
 void tend_turn(struct tended *t);
 /* The job in the state of that snapshot, for t->served; one from the beginning if it is none. */
 void tend_load(struct tended *t, const char *state, size_t len);
+/* Its first part: t->job and t->turn. False: it is a new one, for tend_create(). */
+bool tend_load_job(struct tended *t, const char *state, size_t len);
+void tend_create(struct tended *t);
 void tend_free(struct tended *t); /* its object is gone */
 
 /* --- place.c ---------------------------------------------------------------------------------- */
@@ -244,8 +257,8 @@ ns_t launcher_look(struct tended *t); /* when to call it again, at the latest; 0
 
 /* --- keep.c ----------------------------------------------------------------------------------- */
 
-#define KEEP_STATE "muster.internal/state"
-#define KEEP_VERSION "muster.internal/written-in"
+#define KEEP_STATE OWN_DOMAIN "/state"
+#define KEEP_VERSION OWN_DOMAIN "/written-in"
 #define KEEP_EXIT APPLY_EXIT_CODE /* of a job that has ended: what `muster run` would return */
 /* Writes what must survive us, then carries out what was decided. */
 void keep_state(struct tended *t);

@@ -71,6 +71,25 @@ static const char *changed_field(const struct review *r)
     return NULL;
 }
 
+/* A MusterJob that has begun: its spec is fixed, but for whether it is paused. */
+static const char *changed_own(const struct review *r)
+{
+    const char *phase = r->old ? text_at(node_get(r->old, "status"), "phase") : "";
+    struct node *was, *is;
+
+    if (r->kind->family != FAMILY_OWN || !*phase || strcmp(phase, "Invalid") == 0 ||
+        !node_get(r->old, "spec") || !node_get(r->object, "spec"))
+        return NULL;
+    was = make_copy(r->a, node_get(r->old, "spec"));
+    is = make_copy(r->a, node_get(r->object, "spec"));
+    if (was->type != NODE_MAP || is->type != NODE_MAP)
+        return NULL;
+    make_drop(was, "pause");
+    make_drop(is, "pause");
+    return node_equal(was, is) ? NULL
+                               : "spec is immutable once the job has begun, except spec.pause";
+}
+
 /* --- is it a valid job? ----------------------------------------------------------------------- */
 
 /* An object that the API server will name. */
@@ -146,6 +165,8 @@ static const char *judge(struct review *r, const char *only, const char **ret_wa
         node_equal(node_get(r->old, "spec"), node_get(r->object, "spec")))
         return NULL;
     field = changed_field(r);
+    if (!field)
+        field = changed_own(r);
     return field ? field : errors_of(r, ret_warnings);
 }
 

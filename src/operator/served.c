@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "doc/make.h"
+#include "operator/served_own.h"
 
 #define JOB_BACKOFF_LIMIT 6     /* of a batch Job that does not say */
 #define OPERATOR_DIR "/etc/mpi" /* hostfile and discover_hosts.sh, as upstream mounts them */
@@ -255,6 +256,10 @@ static void plan_job(struct arena *a, struct served *s, struct job_spec *spec)
 {
     struct err e = {0};
 
+    if (s->kind->family == FAMILY_OWN) {
+        served_own_plan(a, s, spec);
+        return;
+    }
     debug_as_noted(a, s, spec);
     if (s->invalid)
         return;

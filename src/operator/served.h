@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "dialect/dialect.h"
 #include "doc/tree.h"
+#include "kube/own.h"
 #include "operator/kinds.h"
 #include "plan/plan.h"
 
@@ -37,7 +38,7 @@ struct served {
 };
 
 /* "true": the job is suspended. For the versions whose spec has no field for it. */
-#define SERVED_SUSPEND "muster.internal/suspend"
+#define SERVED_SUSPEND OWN_DOMAIN "/suspend"
 
 /* "true", or names of roles with commas between them: the job is debugged. Its pods, or those of
  * these roles, wait instead of running their commands, until the annotation is removed; workers of

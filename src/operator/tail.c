@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "operator/operator.h"
+#include "operator/own.h"
 
 enum { LINES = 8, BYTES = 600, PATIENCE_S = 10 };
 
@@ -62,16 +63,28 @@ static const struct hand *failed_hand(const struct tended *t)
     return t->job->phase == JOB_ENDED && ran && h && h->exists && h->name ? h : NULL;
 }
 
+static const char *failed_pod(const struct tended *t, const char **ret_container)
+{
+    const struct hand *h;
+
+    if (t->own)
+        return own_failed_pod(t, ret_container);
+    h = failed_hand(t);
+    *ret_container = h ? h->container : NULL;
+    return h ? h->name : NULL;
+}
+
 bool tail_waits(struct tended *t)
 {
     auto_arena struct arena *a = arena_new();
-    const struct hand *h;
+    const char *pod, *container;
 
     if (t->tail_state == TAIL_ASKED)
         return true;
-    h = t->tail_state == TAIL_NOT ? failed_hand(t) : NULL;
-    if (!h)
+    pod = t->tail_state == TAIL_NOT ? failed_pod(t, &container) : NULL;
+    if (!pod)
         return false;
+    t->tail_of = xstrdup(pod);
     t->tail_state = TAIL_ASKED;
     t->tail = xcalloc(1, BYTES);
     t->tail_n = 0;
@@ -81,7 +94,7 @@ bool tail_waits(struct tended *t)
                         .method = "GET",
                         .path = arena_printf(a, "%s/%s/log?tailLines=%d&container=%s",
                                              want_collection(a, WANT_POD, t->served.namespace_),
-                                             h->name, LINES, h->container),
+                                             pod, LINES, container),
                         .patience_s = PATIENCE_S,
                         .line = take_line,
                         .done = ended,
@@ -91,9 +104,7 @@ bool tail_waits(struct tended *t)
 
 const char *tail_text(struct arena *a, const struct tended *t)
 {
-    const struct hand *h = tail_hand(t);
-
-    if (t->tail_state != TAIL_KNOWN || t->tail_n == 0 || !h)
+    if (t->tail_state != TAIL_KNOWN || t->tail_n == 0)
         return "";
-    return arena_printf(a, " Last lines of %s:%s", h->name, t->tail);
+    return arena_printf(a, " Last lines of %s:%s", t->tail_of, t->tail);
 }

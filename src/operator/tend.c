@@ -15,6 +15,7 @@
 #include "operator/agent.h"
 #include "operator/expire.h"
 #include "operator/operator.h"
+#include "operator/own.h"
 #include "operator/resize.h"
 #include "operator/ssh_key.h"
 
@@ -43,7 +44,7 @@ static ns_t earlier(ns_t a, ns_t b) /* 0: never */
     return a == 0 || (b && b < a) ? b : a;
 }
 
-static void wake_at(struct tended *t, ns_t at)
+void tend_wake(struct tended *t, ns_t at)
 {
     ns_t now = clock_run();
 
@@ -70,7 +71,13 @@ void tend_turn(struct tended *t)
 {
     ns_t wake;
 
-    if (!t->turn || t->gone || change_waits(t))
+    if (!t->turn || t->gone)
+        return;
+    if (t->own) {
+        own_turn(t);
+        return;
+    }
+    if (change_waits(t))
         return;
     place_report(t);
     wake = turn_run(t->turn, clock_run());
@@ -86,7 +93,7 @@ void tend_turn(struct tended *t)
     if (t->carry_at > clock_run())
         wake = earlier(wake, t->carry_at);
     wake = earlier(wake, change_files(t));
-    wake_at(t, earlier(wake, launcher_look(t)));
+    tend_wake(t, earlier(wake, launcher_look(t)));
 }
 
 void tend_later(struct tended *t)
@@ -124,7 +131,7 @@ static bool has_ended(const struct node *object)
     return condition_holds(object, "Succeeded") || condition_holds(object, "Failed");
 }
 
-void tend_load(struct tended *t, const char *state, size_t len)
+bool tend_load_job(struct tended *t, const char *state, size_t len)
 {
     static const struct turn_host host = {0};
     struct err e;
@@ -136,17 +143,26 @@ void tend_load(struct tended *t, const char *state, size_t len)
     if (!state)
         t->job = job_new(t->served.plan, &rules);
     t->turn = turn_new(t->job, &journal_none, &t->engine, &host);
-    if (state) {
+    return state != NULL;
+}
+
+void tend_create(struct tended *t)
+{
+    const struct node *made = node_find(t->served.object, "metadata", "creationTimestamp", NULL);
+
+    turn_event(t->turn,
+               &(struct event){.type = EVENT_CREATED,
+                               .at = life_time(kube_time(node_text(made, "")), clock_run()),
+                               .random = arc4random()});
+}
+
+void tend_load(struct tended *t, const char *state, size_t len)
+{
+    if (tend_load_job(t, state, len)) {
         place_resume(t);
         turn_catch_up(t->turn);
     } else {
-        const struct node *made =
-            node_find(t->served.object, "metadata", "creationTimestamp", NULL);
-
-        turn_event(t->turn,
-                   &(struct event){.type = EVENT_CREATED,
-                                   .at = life_time(kube_time(node_text(made, "")), clock_run()),
-                                   .random = arc4random()});
+        tend_create(t);
     }
 }
 
@@ -245,6 +261,8 @@ static void first_look(struct tended *t, const struct node *object)
     if (t->served.invalid) {
         tell(t, "warning", "%s", t->served.invalid);
         keep_event(t, "Warning", "ValidationError", t->served.invalid);
+        if (t->kind->family == FAMILY_OWN)
+            own_tell_invalid(t);
     }
     if (!t->served.plan)
         return;
@@ -253,6 +271,10 @@ static void first_look(struct tended *t, const struct node *object)
         return;
     }
     state = annotation(object, KEEP_STATE);
+    if (t->kind->family == FAMILY_OWN) {
+        own_begin(t, state, state ? strlen(state) : 0);
+        return;
+    }
     place_begin(t);
     tend_load(t, state, state ? strlen(state) : 0);
     t->suspend = t->suspended = t->job->pause_wanted;
@@ -275,6 +297,11 @@ static void look_again(struct tended *t, const struct node *object)
         return;
     }
     follow_modes(t, now.plan->spec);
+    if (t->own) {
+        own_changed(t, &now);
+        arena_free(a);
+        return;
+    }
     /* a queue may change templates while a job is suspended */
     if (t->next_arena || t->group.want || t->scaler.want || t->job->phase == JOB_PAUSED ||
         !resize_is_same(now.plan, t->served.plan))
@@ -298,23 +325,25 @@ void tend_object(struct tended *t, const struct node *object)
     int64_t generation = number && number->type == NODE_INT ? number->i : 0;
     unsigned noted = notes_of(object);
 
+    bool changed = generation != t->generation, noted_now = noted != t->noted;
+
     free(t->version);
     t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));
     if (!node_absent(meta, "deletionTimestamp"))
         return; /* all that it owns goes with it */
+    t->generation = generation;
+    t->noted = noted;
     if (t->turn) {
-        if (generation != t->generation || noted != t->noted)
+        if (changed || noted_now)
             look_again(t, object);
-    } else if (generation != t->generation || !t->arena) {
+    } else if (changed || !t->arena) {
         arena_free(t->arena);
         t->served = (struct served){0};
         first_look(t, object);
     }
-    t->generation = generation;
-    t->noted = noted;
     t->expires = has_ended(object) ? expire_at(object) : 0;
     if (t->expires && !t->turn)
-        wake_at(t, 0);
+        tend_wake(t, 0);
     tend_soon(t);
 }
 
@@ -355,6 +384,7 @@ void tend_free(struct tended *t)
 {
     if (!t->gone) {
         t->gone = true;
+        own_release(t); /* nothing of the engine's comes any more */
         (void)uv_timer_stop(t->wake);
         uv_close((uv_handle_t *)TAKE_PTR(t->wake), free_handle);
         if (t->queued)
@@ -365,9 +395,11 @@ void tend_free(struct tended *t)
     carry_release(t);
     turn_free(t->turn);
     job_free(t->job);
-    place_release(t);
+    if (t->hands)
+        place_release(t);
     free(t->key);
     free(t->version);
+    free(t->sent_version);
     free(t->kept);
     free(t->told);
     free(t->waits_for);
@@ -377,5 +409,6 @@ void tend_free(struct tended *t)
     arena_free(t->arena);
     arena_free(t->next_arena);
     free(t->tail);
+    free(t->tail_of);
     free(t);
 }

@@ -60,7 +60,7 @@ const struct node *want_object(struct arena *a, const struct served *s, const st
                                const struct want_state *st);
 
 /* "ATTEMPT.INSTANCE" of a pod that want_object() has made. */
-#define WANT_START_ANNOTATION "muster.internal/start"
+#define WANT_START_ANNOTATION OWN_DOMAIN "/start"
 
 /* "true": the pod of a worker has what ranks are wrapped with (shim/records.h). Pods of another
  * operator, or of an earlier version of this one, have not. */

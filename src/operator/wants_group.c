@@ -233,7 +233,7 @@ static const struct node *group_spec(struct arena *a, const struct served *s)
 /* Those of the job, some of which are for the scheduler; what others keep there is left out. */
 static void put_annotations(struct arena *a, const struct served *s, struct node *meta)
 {
-    static const char *const kept[] = {"muster.internal/", "kubectl.kubernetes.io/"};
+    static const char *const kept[] = {OWN_DOMAIN "/", "kubectl.kubernetes.io/"};
     const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
     struct node *map = make_map(a);
 

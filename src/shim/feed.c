@@ -56,7 +56,9 @@ static void wait_for_logs(struct shim *s)
 
     for (size_t i = 0; i < f->n; i++)
         f->v[i].until =
-            fstatat(s->logs_fd, file_of(&f->v[i]), &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_size;
+            s->pod->unread || fstatat(s->logs_fd, file_of(&f->v[i]), &st, AT_SYMLINK_NOFOLLOW) < 0
+                ? 0
+                : st.st_size;
 }
 
 void feed_tell_all(struct shim *s)
@@ -163,7 +165,7 @@ bool feed_logs(struct shim *s)
 
     if (!f || !f->on || s->link.fd < 0 || !s->is_set_up)
         return false;
-    for (size_t i = 0; i < f->n; i++)
+    for (size_t i = 0; !s->pod->unread && i < f->n; i++)
         more |= send_log(s, &f->v[i]);
     if (f->held.len > 0 && is_complete(f)) {
         strbuf_add(&s->link.out, f->held.buf, f->held.len);

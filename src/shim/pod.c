@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -23,6 +24,7 @@
 #define SCRATCH "scratch" /* packet_connect_run() looks there, too */
 enum {
     FEED_MS = 50,             /* ranks write to their logs themselves: these are looked at */
+    SHOW_MS = 1000,           /* for a container's log to take output that nobody else reads */
     ENDED_BY_TERM = 128 + 15, /* a pod that was deleted must not look like one that succeeded */
 };
 
@@ -146,11 +148,44 @@ int pod_clock(struct shim *s, struct wire_reader *r)
 
 void pod_show(struct shim *s, const char *data, size_t n)
 {
-    if (s->pod)
-        (void)!write(s->pod->stdout_fd, data, n); /* non-blocking: the logs have all of it */
+    ssize_t done;
+
+    if (!s->pod)
+        return;
+    /* non-blocking: the logs have all of it. Where nobody reads these, a reader that is slow is
+     * waited for, but not for ever. */
+    while ((done = write(s->pod->stdout_fd, data, n)) != (ssize_t)n && s->pod->unread) {
+        struct pollfd p = {.fd = s->pod->stdout_fd, .events = POLLOUT};
+
+        if (done > 0) {
+            data += done;
+            n -= (size_t)done;
+        } else if (done < 0 && errno != EAGAIN && errno != EINTR) {
+            return;
+        }
+        if (poll(&p, 1, SHOW_MS) == 0)
+            return;
+    }
 }
 
 /* --- its end ---------------------------------------------------------------------------------- */
+
+/* The first failure counts: others may have been stopped because of it. A process that is started
+ * again counts by its last end. */
+void pod_note_end(struct shim *s, uint32_t process, int status)
+{
+    int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+    if (!s->pod || ((code == 0 || s->pod->failed) && s->pod->failed_process != process))
+        return;
+    s->pod->failed_process = process;
+    s->pod->failed = code;
+}
+
+int pod_exit_code(const struct shim *s)
+{
+    return s->pod && s->pod->unread ? s->pod->failed : 0;
+}
 
 static bool has_main(const struct shim *s)
 {

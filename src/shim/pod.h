@@ -21,8 +21,11 @@ struct pod {
     const char *home; /* the container's working directory */
     int stdout_fd;    /* what the container's log is made of */
     int timer_fd;
-    int peers_fd; /* where the other pods connect; 0: nobody has the key */
-    bool ending;  /* SIGTERM was sent to everything */
+    int peers_fd;            /* where the other pods connect; 0: nobody has the key */
+    bool ending;             /* SIGTERM was sent to everything */
+    bool unread;             /* SETUP_UNREAD */
+    uint32_t failed_process; /* the last main process that failed, */
+    int failed;              /* … with this exit status; 0: none has */
     struct feed feed;
     struct elsewhere *elsewhere; /* mpiruns with ranks in other pods; elsewhere.c */
     int file_fd;                 /* of the last WIRE_FILE, which MORE adds to; -1: none */
@@ -45,6 +48,11 @@ void pod_expand(const char **argv, const char *const *env);
 /* Output of a process, for whoever reads the container's log. Nothing waits for that. No pod: does
  * nothing. */
 void pod_show(struct shim *s, const char *data, size_t n);
+
+/* A main process has ended. No pod: does nothing. */
+void pod_note_end(struct shim *s, uint32_t process, int status);
+/* What the container's status is to say of its replica, after END. */
+int pod_exit_code(const struct shim *s);
 
 /* SIGTERM, because somebody deletes the pod: every process gets it, and when all have ended the
  * supervisor ends, too; pod_look() looks whether they have. */

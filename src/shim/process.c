@@ -117,6 +117,8 @@ static void process_ended(struct shim *s, struct child *c, int status, int64_t m
         free(p);
         return;
     }
+    if (!p->is_init)
+        pod_note_end(s, c->process, status);
     send_exited(s, r, (struct whose){c->process, c->instance, p->is_launcher, c->told}, status, at,
                 max_rss);
     if (--r->n_main == 0)

@@ -77,7 +77,7 @@ void ready_frame(struct shim *s)
 
 static int handle_setup(struct shim *s, struct wire_reader *r)
 {
-    uint32_t version = wire_get_u32(r);
+    uint32_t version = wire_get_u32(r), flags;
     const char *hosts;
     struct err e = {0};
 
@@ -89,7 +89,10 @@ static int handle_setup(struct shim *s, struct wire_reader *r)
         refuse(s, &e);
         return 0;
     }
-    s->waits_for_master = (wire_get_u32(r) & SETUP_WAITS) || s->pod;
+    flags = wire_get_u32(r);
+    s->waits_for_master = (flags & SETUP_WAITS) || s->pod;
+    if (s->pod)
+        s->pod->unread = flags & SETUP_UNREAD;
     s->attempt = wire_get_u32(r);
     if (s->pod)
         clock_run_set_now(wire_get_i64(r));

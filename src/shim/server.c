@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "shim/pod.h"
 
 struct server {
     struct watch watch; /* of the whole set */
@@ -100,7 +101,7 @@ static int answer_output(const struct shim *s, const struct client *c, struct pa
 
     if (!wire_done(&p->body))
         return -EPROTO;
-    wire_put_u32(&frame, output_reads(s, inode));
+    wire_put_u32(&frame, output_reads(s, inode) && !(s->pod && s->pod->unread));
     wire_frame_end(&frame, begin);
     return packet_send(c->fd, &frame, NULL, 0);
 }

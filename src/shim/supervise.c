@@ -348,7 +348,7 @@ int supervise(struct shim *s)
         if (s->scratch_dir) /* muster would have done it */
             (void)io_remove_tree(AT_FDCWD, s->scratch_dir, NULL);
     }
-    return s->exit_code;
+    return s->exit_code ? s->exit_code : pod_exit_code(s);
 }
 
 int supervise_main(int argc, char **argv)

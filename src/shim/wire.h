@@ -184,7 +184,10 @@ enum wire_type {
 enum { LAUNCH_DAEMON, LAUNCH_AGENT, LAUNCH_SIGNAL };
 
 enum {
-    SETUP_WAITS = 1, /* it goes on without its master, and waits for another */
+    SETUP_WAITS = 1,  /* it goes on without its master, and waits for another */
+    SETUP_UNREAD = 2, /* in a pod: nobody follows its logs. None is sent, ranks write to their
+                         mpirun, so that the container's log shows them, and after END the shim's
+                         exit status is that of its replica. */
 };
 
 enum {

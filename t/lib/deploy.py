@@ -52,7 +52,7 @@ def render(text, namespace, values):
 
 
 def chart(namespace, changes):
-    crds = documents(read(f"{CHART}/crds/crds.yaml"))
+    crds = [d for f in sorted(os.listdir(f"{CHART}/crds"), reverse=True) for d in documents(read(f"{CHART}/crds/{f}"))]
     values = documents(read(f"{CHART}/values.yaml"))[0]
     if shutil.which("helm"):
         sets = [w for c in changes for w in ("--set-json", c)]

@@ -18,9 +18,11 @@ GROUPS = {
     "rbac.authorization.k8s.io": {"v1": "roles rolebindings"},
     "scheduling.volcano.sh": {"v1beta1": "podgroups"},
     "scheduling.x-k8s.io": {"v1alpha1": "podgroups"},
+    "muster.internal": {"v1": "musterjobs"},
     "kubeflow.org": {"v1": "mpijobs pytorchjobs tfjobs", "v2beta1": "mpijobs", "v1alpha2": "mpijobs", "v1alpha1": "mpijobs"},
     "batch.tensorstack.dev": {"v1beta1": "mpijobs"},
 }
+KINDS = {"musterjobs": "MusterJob", "mpijobs": "MPIJob", "configmaps": "ConfigMap", "secrets": "Secret", "pods": "Pod"}
 
 
 def now():
@@ -54,11 +56,15 @@ class Api:
         self.version = 100
         self.requests = []  # (method, path)
         self.logs = {}  # by pod
-        handler = type("Handler", (Handler,), {"api": self})
+        self.late_s = 0  # answers to patches come that much later than their effect
+        handler = type("Handler", (self.handler(),), {"api": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+
+    def handler(self):
+        return Handler
 
     def kubeconfig(self, path):
         with open(path, "w") as f:
@@ -203,6 +209,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with self.api.lock:
                 obj = self.one(method, (group, plural, namespace, name or ""), sub, body)
                 text = json.loads(json.dumps(self.shown(obj, group, version)))
+            if method == "PATCH" and not sub:
+                time.sleep(self.api.late_s)
             self.answer(201 if method == "POST" else 200, text)
         except Refused as e:
             self.answer(e.code, {"kind": "Status", "reason": e.reason, "message": "%s %s: %s" % (method, self.path, e.reason)})
@@ -218,6 +226,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def one(self, method, key, sub, body):
         api = self.api
         if method == "POST":
+            return api.put(key, body)
+        if key not in api.objects and "apply-patch" in self.headers.get("Content-Type", ""):
             return api.put(key, body)
         if key not in api.objects:
             raise Refused(404, "NotFound")
@@ -249,7 +259,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def discover(self, group, version):
         if version:
-            return self.answer(200, {"resources": [{"name": n} for n in GROUPS[group].get(version, "").split()]})
+            return self.answer(200, {"resources": [{"name": n, "kind": KINDS.get(n, n)} for n in GROUPS[group].get(version, "").split()]})
         return self.answer(200, {"versions": [{"version": v} for v in GROUPS[group]]})
 
     def picks(self, key, group, namespace, plural, obj, query):
@@ -262,6 +272,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 continue
             if word not in labels or (value and labels[word] != value):
                 return False
+        word, _, value = query.get("fieldSelector", "").partition("=")
+        if word == "metadata.name" and value != obj["metadata"]["name"]:
+            return False
         return key[0] == group and key[1] == plural and (namespace is None or key[2] == namespace)
 
     def list(self, group, version, namespace, plural, query):

@@ -52,16 +52,6 @@ def take(kind, pod):
         print(*key, 'twice:', *(f'{name} ({uid})' for uid, name in pods.items()), flush=True)
 
 
-def documents(stream):
-    """The JSON documents of a stream, of which each ends with a line "}"."""
-    text = ''
-    for line in stream:
-        text += line
-        if line == '}\n':
-            yield json.loads(text)
-            text = ''
-
-
 signal.signal(signal.SIGTERM, stop)
 while True:
     listed = subprocess.run(['kubectl', '-n', sys.argv[1], 'get', 'pods', '-o', 'json'], capture_output=True, text=True)
@@ -75,7 +65,8 @@ while True:
             take('ADDED', pod)
         watch = subprocess.Popen(['kubectl', '-n', sys.argv[1], 'get', 'pods', '-w', '--output-watch-events', '-o', 'json'],
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for event in documents(watch.stdout):
+        for line in watch.stdout:
+            event = json.loads(line)
             take(event['type'], event['object'])
         watch.wait()
     time.sleep(0.2)

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "dialect/mpirun.h"
+#include "dialect/muster/own_kind.h"
 
 #define NAME_MAX_CHARS 255
 
@@ -380,7 +381,8 @@ static bool detect(const struct node *root)
 {
     const struct node *version = node_get(root, "apiVersion");
 
-    return version && version->type == NODE_STRING && strcmp(version->text, MUSTER_V1) == 0;
+    return (version && version->type == NODE_STRING && strcmp(version->text, MUSTER_V1) == 0) ||
+           own_kind_is(root);
 }
 
 static enum verdict lower(struct arena *a, const struct read_options *opts, const struct doc *doc,
@@ -394,7 +396,9 @@ static enum verdict lower(struct arena *a, const struct read_options *opts, cons
 
     (void)opts;
     *ret = NULL;
-    in = bind_map(&b, &mv1_job_table, root);
+    if (own_kind_is(root))
+        root = own_kind_file(&b, root);
+    in = root ? bind_map(&b, &mv1_job_table, root) : NULL;
     if (!in)
         return VERDICT_ACCEPT;
     framework = mv1_word(in->framework, mv1_frameworks);

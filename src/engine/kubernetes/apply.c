@@ -213,7 +213,10 @@ static void sent(void *ctx, const struct kube_answer *answer)
         refused(o, answer);
         return;
     }
-    tell_of(o, answer->status == 201 ? "created" : "configured");
+    if (o->all->how->sent)
+        o->all->how->sent(o->all->how->ctx, o->object);
+    else
+        tell_of(o, answer->status == 201 ? "created" : "configured");
     o->all->at++;
     send_next(o->all);
 }

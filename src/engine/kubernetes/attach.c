@@ -104,14 +104,19 @@ static void measure_marks(struct kubernetes *kb)
     }
 }
 
-static void read_launches(struct kubernetes *kb, uint32_t last)
+void attach_read_launches(struct kubernetes *kb, const struct job *job, char *lines)
+{
+    launches_read(&kb->launches, kb->attempt, job->n_launches, lines);
+    kb->launches_of = kb->attempt;
+}
+
+static void read_launches(struct kubernetes *kb, const struct job *job)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT, again = STRBUF_INIT;
 
     if (io_read_regular(kb->run_fd, KUBE_LAUNCHES, LAUNCHES_BYTES, &text, NULL) < 0)
         return;
-    launches_read(&kb->launches, kb->attempt, last, text.buf);
-    kb->launches_of = kb->attempt;
+    attach_read_launches(kb, job, text.buf);
     launches_write(&kb->launches, kb->attempt, &again);
     (void)io_write_atomic(kb->run_fd, KUBE_LAUNCHES, again.buf, again.len, NULL);
 }
@@ -131,7 +136,7 @@ void attach_prepare(struct kubernetes *kb, const struct job *job)
         kb->pods[i].was_open = job->gates[i] == GATE_UP;
     measure_logs(kb);
     measure_marks(kb);
-    read_launches(kb, job->n_launches);
+    read_launches(kb, job);
 }
 
 /* --- what is in the cluster ------------------------------------------------------------------- */

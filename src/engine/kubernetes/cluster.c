@@ -76,7 +76,7 @@ void cluster_refuse(struct kubernetes *kb, const char *why)
         return;
     kb->refused = true;
     (void)err_set(&kb->refusal, -EACCES, "%s", why);
-    if (kb->no_anchor)
+    if (kb->no_anchor || kb->owned)
         kb->client->refused(kb->client->ctx, &kb->refusal);
     else
         delete_anchor(kb, REFUSE_S, nothing_left);
@@ -355,9 +355,7 @@ void cluster_detach(struct kubernetes *kb, int64_t keep_s)
 static bool take_anchor(struct kubernetes *kb, const struct kube_answer *answer)
 {
     auto_arena struct arena *a = arena_new();
-    auto_strbuf struct strbuf shim = STRBUF_INIT;
     const char *uid = node_text(node_find(answer->body, "metadata", "uid", NULL), "");
-    struct err e;
 
     if (!kube_ok(answer) || !*uid) {
         kb->no_anchor = answer->status != 0;
@@ -368,6 +366,15 @@ static bool take_anchor(struct kubernetes *kb, const struct kube_answer *answer)
     }
     kb->run.uid = arena_strdup(kb->arena, uid);
     (void)uv_timer_start(kb->heartbeat, beat, HEARTBEAT_S * 1000, HEARTBEAT_S * 1000);
+    return cluster_make_parts(kb);
+}
+
+bool cluster_make_parts(struct kubernetes *kb)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf shim = STRBUF_INIT;
+    struct err e;
+
     if (read_shim(&shim, &e) < 0) {
         cluster_refuse(kb, e.text);
         return false;
@@ -438,7 +445,7 @@ static void anchor_made(void *ctx, const struct kube_answer *answer)
     move_deadline(kb, kept(kb), anchor_found);
 }
 
-static int begin(struct kubernetes *kb, struct err *e)
+int cluster_open(struct kubernetes *kb, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
     const struct given_object *given;
@@ -449,7 +456,7 @@ static int begin(struct kubernetes *kb, struct err *e)
 
 int cluster_begin(struct kubernetes *kb, struct err *e)
 {
-    int r = begin(kb, e);
+    int r = cluster_open(kb, e);
 
     if (r == 0)
         create_anchor(kb, anchor_created);
@@ -459,7 +466,7 @@ int cluster_begin(struct kubernetes *kb, struct err *e)
 /* The first heartbeat: its answer is the anchor. */
 int cluster_attach(struct kubernetes *kb, struct err *e)
 {
-    int r = begin(kb, e);
+    int r = cluster_open(kb, e);
 
     if (r < 0)
         return r;

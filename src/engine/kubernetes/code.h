@@ -19,6 +19,7 @@ struct code_entry {
     mode_t mode;
     int64_t size;       /* of a file */
     const char *target; /* of a link */
+    const char *data;   /* the content, of size bytes (code_map.h); NULL: it is in the file */
 };
 
 struct code_list {

@@ -13,6 +13,7 @@
 #include "doc/yaml_write.h"
 #include "engine/frames.h"
 #include "engine/kubernetes/apply.h"
+#include "engine/kubernetes/code_map.h"
 #include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
 #include "engine/kubernetes/survey.h"
@@ -199,6 +200,10 @@ static void kubernetes_release(struct engine *en)
 {
     struct kubernetes *kb = of(en);
 
+    if (kb->owned) {
+        owned_end(kb);
+        return;
+    }
     for (uint32_t i = 0; i < kb->plan->n_replicas; i++)
         pod_close(&kb->pods[i]);
     cluster_end(kb);
@@ -329,7 +334,7 @@ static const struct engine_ops kubernetes_ops = {
     .explain_unreachable = kubernetes_explain_unreachable,
 };
 
-static struct kubernetes *new_engine(const struct engine_open *how)
+struct kubernetes *kubernetes_new(const struct engine_open *how)
 {
     struct kubernetes *kb = xcalloc(1, sizeof(*kb));
     const struct plan *plan = how->plan;
@@ -359,13 +364,11 @@ static struct kubernetes *new_engine(const struct engine_open *how)
                                    .marks = STRBUF_INIT,
                                    .trying = STRBUF_INIT,
                                    .timer = timer_new(how->loop, &kb->pods[i])};
-    kb->run =
-        (struct kube_run){.plan = plan, .name = kube_run_name(kb->arena, plan->facts->site.run_id)};
+    kb->run = (struct kube_run){.plan = plan, .name = plan->facts->site.service};
     return kb;
 }
 
-/* Then the engine is *ret, or is freed. */
-static int finish_open(struct kubernetes *kb, int r, struct engine **ret)
+int kubernetes_finish_open(struct kubernetes *kb, int r, struct engine **ret)
 {
     if (r < 0)
         kubernetes_free(&kb->engine);
@@ -376,7 +379,7 @@ static int finish_open(struct kubernetes *kb, int r, struct engine **ret)
 
 static int kubernetes_open(const struct engine_open *how, struct engine **ret, struct err *e)
 {
-    struct kubernetes *kb = new_engine(how);
+    struct kubernetes *kb = kubernetes_new(how);
     const struct site *site = &how->plan->facts->site;
 
     kb->away = (struct away){
@@ -391,12 +394,12 @@ static int kubernetes_open(const struct engine_open *how, struct engine **ret, s
         r = cluster_begin(kb, e);
     if (r == 0)
         pod_code_tell(kb);
-    return finish_open(kb, r, ret);
+    return kubernetes_finish_open(kb, r, ret);
 }
 
 static int kubernetes_attach(const struct engine_open *how, struct engine **ret, struct err *e)
 {
-    struct kubernetes *kb = new_engine(how);
+    struct kubernetes *kb = kubernetes_new(how);
     const struct site *site = &how->plan->facts->site;
 
     int r = away_read(kb->arena, kb->run_fd, &kb->away, e);
@@ -408,7 +411,7 @@ static int kubernetes_attach(const struct engine_open *how, struct engine **ret,
         attach_prepare(kb, how->job);
         r = cluster_attach(kb, e);
     }
-    return finish_open(kb, r, ret);
+    return kubernetes_finish_open(kb, r, ret);
 }
 
 static void add_manifest(struct strbuf *out, const struct node *object)
@@ -436,6 +439,22 @@ static void kubernetes_manifests(struct arena *a, const struct plan *plan, struc
         add_manifest(out, kube_pod(a, &run, &plan->replicas[i], 1, 1));
 }
 
+static int kubernetes_pack(struct arena *a, const struct plan *plan, const char *name,
+                           const char *option, const struct node **ret, struct err *e)
+{
+    const char *from = plan->facts->site.code_from;
+    struct code_list list = {0};
+    int r = 0;
+
+    *ret = NULL;
+    if (from)
+        r = code_add(&list, from, POD_CODE, option, e);
+    if (from && r == 0)
+        r = code_map_make(a, &list, name, option, ret, e);
+    code_release(&list);
+    return r;
+}
+
 const struct engine_class engine_kubernetes = {
     .name = "kubernetes",
     .has_images = true,
@@ -443,6 +462,7 @@ const struct engine_class engine_kubernetes = {
     .survey = kubernetes_survey,
     .plan = kubernetes_plan,
     .manifests = kubernetes_manifests,
+    .pack = kubernetes_pack,
     .open = kubernetes_open,
     .attach = kubernetes_attach,
     .apply = kubernetes_apply,

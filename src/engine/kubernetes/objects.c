@@ -65,11 +65,11 @@ static const struct node *owner(struct arena *a, const struct kube_run *run)
 {
     struct node *list = make_seq(a), *ref = make_map(a);
 
-    put(a, ref, "apiVersion", "batch/v1");
-    put(a, ref, "kind", "Job");
-    put(a, ref, "name", run->name);
+    put(a, ref, "apiVersion", run->owner ? run->owner->api_version : "batch/v1");
+    put(a, ref, "kind", run->owner ? run->owner->kind : "Job");
+    put(a, ref, "name", run->owner ? run->owner->name : run->name);
     put(a, ref, "uid", run->uid);
-    make_put(a, ref, "controller", make_bool(a, false));
+    make_put(a, ref, "controller", make_bool(a, run->owner != NULL));
     make_put(a, ref, "blockOwnerDeletion", make_bool(a, false));
     make_add(a, list, ref);
     return list;

@@ -13,9 +13,10 @@
 #ifndef ENGINE_KUBERNETES_OBJECTS_H
 #define ENGINE_KUBERNETES_OBJECTS_H
 
+#include "kube/own.h"
 #include "plan/plan.h"
 
-#define KUBE_LABELS "muster.internal/" /* run, job, role, index, attempt */
+#define KUBE_LABELS OWN_DOMAIN "/" /* run, job, role, index, attempt */
 #define POD_SHIM_DIR "/muster/bin"
 #define POD_RUN_DIR "/muster/run"
 #define POD_CODE "code" /* below the run directory; inputs of Azure ML beside it */
@@ -26,10 +27,15 @@
 #define KUBE_LAUNCHES "launches" /* in the run directory: launches.h */
 #define KUBE_ANCHOR_S 60         /* the run ends this long after its client was last heard of */
 
+struct kube_owner {
+    const char *api_version, *kind, *name, *uid;
+};
+
 struct kube_run {
     const struct plan *plan;
-    const char *name; /* of anchor, service and config map */
-    const char *uid;  /* of the anchor; NULL: not created yet, nothing has an owner */
+    const char *name;               /* of anchor, service and config map */
+    const char *uid;                /* of the anchor; NULL: not created yet, nothing has an owner */
+    const struct kube_owner *owner; /* an object that is there of its own instead; or NULL */
 };
 
 /* "muster-RUN_ID" */

@@ -11,6 +11,7 @@
  *     policies.c    what may keep pods from reaching each other
  *     pod_code.c    code and inputs, which are sent to it first
  *     attach.c      a run that another muster has started
+ *     owned.c       a job that is an object of the cluster
  *
  * A replica is a pod. The pod exists from `open` (or the first `start`) on; when its container
  * runs, the engine connects to the shim inside by exec, and from then on speaks to it as the local
@@ -111,6 +112,7 @@ struct kubernetes {
     struct kube_access access;
     struct kube_client *api;
     struct kube_run run;
+    bool owned; /* the job is an object of the cluster: owned.h */
     struct kube_watch *watch;
     struct kube_watch *events; /* NULL: nobody has waited for long enough */
     bool events_refused;
@@ -158,6 +160,7 @@ const char *kube_path(struct arena *a, const struct kubernetes *kb, const char *
 
 /* --- cluster.c -------------------------------------------------------------------------------- */
 
+int cluster_open(struct kubernetes *kb, struct err *e); /* its client; creates nothing */
 int cluster_begin(struct kubernetes *kb, struct err *e);
 int cluster_attach(struct kubernetes *kb, struct err *e);
 void cluster_detach(struct kubernetes *kb, int64_t keep_s);
@@ -175,10 +178,26 @@ void cluster_lacks_right(struct kubernetes *kb, const char *why);
 /* Deletes everything, then calls client->released. */
 void cluster_end(struct kubernetes *kb);
 
+/* What pods need is made; what is there already stays. False: the job was refused. */
+bool cluster_make_parts(struct kubernetes *kb);
+
+/* --- kubernetes.c ----------------------------------------------------------------------------- */
+
+struct kubernetes *kubernetes_new(const struct engine_open *how);
+/* The engine is *ret, or it is freed. */
+int kubernetes_finish_open(struct kubernetes *kb, int r, struct engine **ret);
+
+/* --- owned.c ---------------------------------------------------------------------------------- */
+
+void owned_end(struct kubernetes *kb);  /* release: pods end, and are kept */
+void owned_left(struct kubernetes *kb); /* a connection has ended meanwhile */
+
 /* --- attach.c --------------------------------------------------------------------------------- */
 
 /* What journal and run directory know. */
 void attach_prepare(struct kubernetes *kb, const struct job *job);
+/* Who had which number, by these lines (launches.h), which are changed. */
+void attach_read_launches(struct kubernetes *kb, const struct job *job, char *lines);
 void attach_find_pods(struct kubernetes *kb); /* the anchor is there */
 void attach_gone(struct kubernetes *kb);      /* it is not */
 void attach_synced(struct kubernetes *kb);    /* the watch has listed all pods */

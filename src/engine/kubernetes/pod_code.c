@@ -161,8 +161,25 @@ static int put_piece(struct strbuf *out, struct sending *s, const struct code_en
     return 0;
 }
 
+/* A file of a ConfigMap: all of it. */
+static int put_kept(struct strbuf *out, struct sending *s, const struct code_entry *v)
+{
+    int64_t n;
+
+    put_file(out, v, v->data, v->size < PIECE ? (size_t)v->size : PIECE);
+    for (int64_t at = PIECE; at < v->size; at += n) {
+        n = v->size - at < PIECE ? v->size - at : PIECE;
+        put_more(out, v->data + at, (size_t)n);
+    }
+    s->bytes += v->size;
+    s->next++;
+    return 0;
+}
+
 static int put_entry(struct strbuf *out, struct sending *s, const struct code_entry *v)
 {
+    if (S_ISREG(v->mode) && v->data)
+        return put_kept(out, s, v);
     if (S_ISREG(v->mode))
         return put_piece(out, s, v);
     put_file(out, v, v->target ? v->target : "", v->target ? strlen(v->target) : 0);

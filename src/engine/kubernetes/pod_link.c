@@ -29,7 +29,7 @@ static void put_setup(struct strbuf *out, const struct pod *p)
     size_t frame = wire_frame_begin(out, WIRE_SETUP);
 
     wire_put_u32(out, WIRE_VERSION);
-    wire_put_u32(out, SETUP_WAITS);
+    wire_put_u32(out, SETUP_WAITS | (p->kb->owned ? SETUP_UNREAD : 0));
     wire_put_u32(out, p->attempt);
     wire_put_i64(out, clock_run());
     wire_put_str(out, p->kb->plan->facts->site.run_id);
@@ -639,7 +639,9 @@ static void on_ended(void *ctx, int status, const struct err *e)
     p->stream = NULL;
     p->ready = p->heard = false;
     pod_code_stop(p);
-    if (!p->asks)
+    if (p->kb->owned && p->kb->releasing)
+        owned_left(p->kb);
+    else if (!p->asks)
         link_ended(p);
 }
 

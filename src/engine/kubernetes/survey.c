@@ -27,7 +27,7 @@ int kubernetes_access(struct arena *a, const char *context, const char *namespac
                        ret, e);
 }
 
-static int need_images(const struct job_spec *spec, struct err *e)
+int kubernetes_need_images(const struct job_spec *spec, struct err *e)
 {
     for (size_t i = 0; i < spec->n_roles; i++)
         if (!spec->roles[i].image || spec_lacks_image(&spec->roles[i]))
@@ -158,6 +158,16 @@ static void find_code(struct arena *a, const struct survey_request *rq, struct s
     find_inputs(a, rq, site);
 }
 
+int kubernetes_find_data(struct arena *a, const struct survey_request *rq, struct site *site,
+                         struct err *e)
+{
+    int r = check_claims(rq, e);
+
+    if (r == 0)
+        find_code(a, rq, site);
+    return r;
+}
+
 /* --- config maps and secrets ------------------------------------------------------------------ */
 
 /* What is not given is in the cluster. */
@@ -182,12 +192,36 @@ static int find_values(struct arena *a, const struct survey_request *rq, struct 
     return rq->use == SURVEY_ANYHOW ? 0 : r;
 }
 
+struct facts kubernetes_facts(struct arena *a, const struct job_spec *spec, const char *run_id,
+                              const char *name, const char *namespace_)
+{
+    int *ports = ARENA_ARRAY(a, int, spec_n_ports(spec) + 1);
+
+    spec_own_ports(spec, FIRST_PORT, ports);
+    return (struct facts){
+        .site = {.engine = "kubernetes",
+                 .run_id = run_id,
+                 .run_dir = POD_RUN_DIR,
+                 .scratch_dir = POD_SCRATCH_DIR,
+                 .elsewhere = true,
+                 .references = true,
+                 .service = name,
+                 .context = "",
+                 .namespace_ = namespace_,
+                 .shim = POD_SHIM,
+                 .isolation = "pods",
+                 .ports = ports,
+                 .interface = "eth0"},
+        .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
+        .machine = {.root = true, .mpi = implementation(spec), .cpus = 1},
+    };
+}
+
 int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct survey *s,
                       struct err *e)
 {
     const struct job_spec *spec = rq->spec;
     struct kube_access acc = {.namespace_ = "default", .context = ""};
-    int *ports = ARENA_ARRAY(a, int, spec_n_ports(spec) + 1);
     int r = kubernetes_access(a, rq->context, rq->namespace_, &acc, e);
 
     s->cause = CAUSE_UNSCHEDULABLE;
@@ -200,30 +234,14 @@ int kubernetes_survey(struct arena *a, const struct survey_request *rq, struct s
         s->cause = CAUSE_NONE;
         return r;
     }
-    r = need_images(spec, e);
+    r = kubernetes_need_images(spec, e);
     if (r < 0 && rq->use == SURVEY_RUN) {
         s->cause = CAUSE_IMAGE;
         return r;
     }
-    spec_own_ports(spec, FIRST_PORT, ports);
-    s->facts = (struct facts){
-        .site = {.engine = "kubernetes",
-                 .run_id = rq->run_id,
-                 .run_dir = POD_RUN_DIR,
-                 .records = rq->run_dir,
-                 .scratch_dir = POD_SCRATCH_DIR,
-                 .elsewhere = true,
-                 .references = true,
-                 .service = kube_run_name(a, rq->run_id),
-                 .context = acc.context,
-                 .namespace_ = acc.namespace_,
-                 .shim = POD_SHIM,
-                 .isolation = "pods",
-                 .ports = ports,
-                 .interface = "eth0"},
-        .caller = {.dir = spec->dir ? spec->dir : "/", .user = ""},
-        .machine = {.root = true, .mpi = implementation(spec), .cpus = 1},
-    };
+    s->facts = kubernetes_facts(a, spec, rq->run_id, kube_run_name(a, rq->run_id), acc.namespace_);
+    s->facts.site.records = rq->run_dir;
+    s->facts.site.context = acc.context;
     find_code(a, rq, &s->facts.site);
     return find_values(a, rq, s, e);
 }

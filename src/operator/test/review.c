@@ -121,6 +121,34 @@ static void resume_specs(void)
            "enabled can be changed");
 }
 
+#define OWN(status, replicas, pause)                                                               \
+    "{\"apiVersion\":\"muster.internal/v1\",\"kind\":\"MusterJob\",\"metadata\":{" NAME "},"       \
+    "\"status\":{" status "},\"spec\":{\"pause\":" pause ",\"roles\":{\"w\":{\"image\":\"i\","     \
+    "\"command\":\"true\",\"replicas\":" replicas "}}}}"
+#define OWN_UPDATE(old, object)                                                                    \
+    "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"           \
+    "\"uid\":\"u-1\",\"namespace\":\"a\",\"resource\":{\"group\":\"muster.internal\","             \
+    "\"version\":\"v1\",\"resource\":\"musterjobs\"},\"requestKind\":{\"version\":\"v1\"},"        \
+    "\"operation\":\"UPDATE\",\"object\":" object ",\"oldObject\":" old "}}"
+
+/* A job of our own kind that has begun can be paused, and nothing else. */
+static void own_updates(void)
+{
+    is_str(answer(NULL, OWN_UPDATE(OWN("\"phase\":\"Running\"", "1", "false"),
+                                   OWN("\"phase\":\"Running\"", "1", "true"))),
+           ALLOWED, "a MusterJob is paused");
+    is_str(answer(NULL, OWN_UPDATE(OWN("\"phase\":\"Running\"", "1", "false"),
+                                   OWN("\"phase\":\"Running\"", "2", "false"))),
+           DENIED("\"spec is immutable once the job has begun, except spec.pause\""),
+           "one that runs keeps its spec");
+    is_str(answer(NULL, OWN_UPDATE(OWN("\"phase\":\"Invalid\"", "1", "false"),
+                                   OWN("\"phase\":\"Invalid\"", "2", "false"))),
+           ALLOWED, "one that was invalid is mended");
+    ok(strstr(answer(NULL, OWN_UPDATE(OWN("", "1", "false"), OWN("", "-2", "false"))),
+              "spec.roles.w.replicas: `replicas`"),
+       "one that is invalid is refused");
+}
+
 static void nonsense(void)
 {
     static const char want[] = "the body is not an AdmissionReview with a request";
@@ -151,6 +179,7 @@ int main(void)
     creations();
     updates();
     resume_specs();
+    own_updates();
     nonsense();
     patches();
     return tap_done();
