@@ -18,6 +18,7 @@
 #include "journal/away.h"
 #include "journal/journal.h"
 #include "client/ask.h"
+#include "client/daemon.h"
 #include "client/replay.h"
 #include "rundir/places.h"
 #include "rundir/retention.h"
@@ -92,11 +93,14 @@ static void fill_left(struct arena *a, int dir_fd, struct run_ref *ret)
     bool kept = until > clock_real();
     struct err e;
 
-    if (replay_fill(a, dir_fd, kept ? "detached" : "lost", ret, &e) < 0)
+    ret->served = faccessat(dir_fd, RUNDIR_SERVED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (replay_fill(a, dir_fd, kept ? "detached" : ret->served ? "no daemon" : "lost", ret, &e) < 0)
         ret->fault =
             arena_printf(a, "its report is missing and its journal cannot be read: %s", e.text);
     else if (ret->no_report)
         ret->fault = "its report is missing";
+    else if (ret->served)
+        ret->fault = "the daemon that runs it is not running; start it with `muster serve`";
     if (kept && ret->exit_code < 0)
         ret->kept_until = until;
 }
@@ -219,16 +223,26 @@ static int is_run(const struct dirent *d)
     return d->d_name[0] >= '0' && d->d_name[0] <= '9';
 }
 
+static void append(struct arena *a, struct runs *runs, const struct run_ref *ref)
+{
+    if (runs->n == runs->cap) {
+        size_t cap = runs->cap ? 2 * runs->cap : 64;
+        struct run_ref *v = arena_calloc(a, cap, sizeof(*v));
+
+        if (runs->n)
+            memcpy(v, runs->v, runs->n * sizeof(*v));
+        runs->v = v;
+        runs->cap = cap;
+    }
+    runs->v[runs->n++] = *ref;
+}
+
 static void add(struct arena *a, struct runs *runs, const struct run_ref *ref)
 {
     for (size_t i = 0; i < runs->n; i++)
         if (strcmp(runs->v[i].id, ref->id) == 0)
             return;
-    struct run_ref *v = arena_calloc(a, runs->n + 1, sizeof(*v));
-    if (runs->n)
-        memcpy(v, runs->v, runs->n * sizeof(*v));
-    v[runs->n++] = *ref;
-    runs->v = v;
+    append(a, runs, ref);
 }
 
 static void add_each(struct arena *a, const char *home, bool scratch, struct runs *runs)
@@ -263,6 +277,61 @@ static int by_start(const void *a, const void *b)
     return s != t ? (s < t ? -1 : 1) : strcmp(x->id, y->id);
 }
 
+/* --- jobs of the daemon ----------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct run_ref *)a)->id, ((const struct run_ref *)b)->id);
+}
+
+static int64_t int_of(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+
+    return n && n->type == NODE_INT ? n->i : 0;
+}
+
+/* What only the daemon knows; of a job without a run directory it is all there is. */
+static void fill_served(const struct node *job, struct run_ref *ret)
+{
+    const char *outcome = node_text(node_get(job, "outcome"), "");
+
+    ret->served = true;
+    ret->queue = node_text(node_get(job, "queue"), "");
+    ret->priority = (int)int_of(job, "priority");
+    ret->submitted = int_of(job, "submitted");
+    if (*ret->dir)
+        return;
+    ret->name = node_text(node_get(job, "name"), "");
+    ret->dialect = node_text(node_get(job, "dialect"), "");
+    ret->state = *outcome ? outcome : node_text(node_get(job, "phase"), "");
+    ret->alive = !*outcome;
+    ret->exit_code = *outcome ? (int)int_of(job, "exit_code") : -1;
+    ret->started = int_of(job, "started");
+    ret->ended = int_of(job, "ended");
+    ret->waiting = *outcome ? NULL : node_text(node_get(job, "waiting"), "");
+}
+
+static void add_served(struct arena *a, struct runs *runs)
+{
+    struct daemon_jobs jobs;
+    size_t known = runs->n;
+
+    if (daemon_jobs(a, &jobs, NULL) < 0)
+        return;
+    if (known)
+        qsort(runs->v, known, sizeof(*runs->v), by_id);
+    for (size_t i = 0; i < jobs.n; i++) {
+        struct run_ref ref = nothing_known(node_text(node_get(jobs.v[i], "id"), ""), "");
+        struct run_ref *there =
+            known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
+
+        fill_served(jobs.v[i], there ? there : &ref);
+        if (!there)
+            append(a, runs, &ref);
+    }
+}
+
 void runs_list(struct arena *a, struct runs *ret)
 {
     auto_strvec struct strvec homes = STRVEC_INIT, scratch = STRVEC_INIT;
@@ -274,6 +343,7 @@ void runs_list(struct arena *a, struct runs *ret)
         add_each(a, homes.v[i], false, ret);
     for (size_t i = 0; i < scratch.n; i++) /* their directories may be anywhere: --run-dir */
         add_each(a, scratch.v[i], true, ret);
+    add_served(a, ret);
     if (ret->n)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
@@ -454,6 +524,11 @@ int runs_open(const struct run_ref *run, bool wait, bool *ret_ended, struct err 
 {
     auto_close int fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+    if (fd < 0 && run->waiting)
+        return err_set(e, -ENOENT, "it has not started yet%s%s", *run->waiting ? ": " : "",
+                       run->waiting);
+    if (fd < 0 && run->served && !*run->dir)
+        return err_set(e, -ENOENT, "its run directory was removed");
     if (fd < 0)
         return err_sys(e, -errno, "%s", *run->dir ? run->dir : run->id);
     while (flock(fd, wait ? LOCK_SH : LOCK_SH | LOCK_NB) < 0) {
@@ -473,11 +548,28 @@ bool runs_is_stuck(const struct run_ref *run, struct err *e)
     return run->pid != 0 && runs_ask(run, "state", NULL, e) == -ETIMEDOUT;
 }
 
+static int ask_about_waiting(struct arena *a, const struct run_ref *run, const char *request,
+                             struct err *e)
+{
+    static const char *const known[] = {"cancel", "kill", "pause", "resume"};
+
+    if (strcmp(request, "state") == 0)
+        request = "job";
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(request, known[i]) == 0 || strcmp(request, "job") == 0)
+            return daemon_ask_job(a, request, run->id, LIMIT_ASK_MS, NULL, e);
+    return err_set(e, -ENOENT, "it has not started yet%s%s", *run->waiting ? ": " : "",
+                   run->waiting);
+}
+
 int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_body, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf text = STRBUF_INIT;
     auto_free char *link = xasprintf("%s/scratch", run->dir);
+
+    if (run->waiting)
+        return ask_about_waiting(a, run, request, e);
     auto_close int fd = open(run->scratch ? run->scratch : link, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct json j = ask_begin(&text, request);
     struct answer an = {.body = STRBUF_INIT};
@@ -502,10 +594,54 @@ static int report_of_ended(int fd, const struct run_ref *run, struct strbuf *ret
     return r < 0 && *run->fault ? err_set(e, r, "%s", run->fault) : r;
 }
 
+/* A job of the daemon without a run directory: the same form, with what its row has. */
+static void report_of_row(const struct run_ref *run, struct strbuf *ret)
+{
+    struct json j = JSON_PRETTY(ret);
+    auto_strbuf struct strbuf sentence = STRBUF_INIT;
+
+    strbuf_addf(&sentence, "%s%s%s", run->state, run->waiting && *run->waiting ? ": " : "",
+                run->waiting ? run->waiting : "");
+    json_object(&j);
+    json_kv_int(&j, "version", 1);
+    json_key(&j, "job");
+    json_object(&j);
+    json_kv_str(&j, "name", run->name);
+    json_kv_str(&j, "dialect", run->dialect);
+    json_kv_null(&j, "framework");
+    json_kv_str(&j, "run_id", run->id);
+    json_end(&j);
+    json_kv_str(&j, "engine", "local");
+    json_kv_null(&j, "isolation");
+    json_kv_null(&j, "run_dir");
+    json_kv_str(&j, "phase", run->waiting ? run->state : "ended");
+    json_kv_str(&j, "outcome", run->waiting ? NULL : run->state);
+    json_key(&j, "exit_code");
+    if (run->exit_code >= 0)
+        json_int(&j, run->exit_code);
+    else
+        json_null(&j);
+    json_kv_str(&j, "verdict", sentence.buf);
+    json_kv_null(&j, "cause");
+    json_key(&j, "status");
+    json_object(&j);
+    json_end(&j);
+    json_key(&j, "attempts");
+    json_array(&j);
+    json_end(&j);
+    json_kv_str(&j, "waiting", run->waiting);
+    json_end(&j);
+    strbuf_addch(ret, '\n');
+}
+
 /* Between the last answer of a run and its report lies a moment in which it has neither; the lock
  * tells when that is over. */
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
 {
+    if (!*run->dir && run->served) {
+        report_of_row(run, ret);
+        return 0;
+    }
     for (int i = 0;; i++) {
         bool ended = false;
         auto_close int fd = runs_open(run, false, &ended, e);
