@@ -1,6 +1,7 @@
 /* serve.c - `muster serve`: the daemon, which is a program of its own because it needs SQLite. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/place.h"
@@ -28,12 +29,22 @@ static int become_daemon(const struct verb *verb, int argc, char **argv)
     return EXIT_FAILED;
 }
 
+/* Notes of the command line are off: planning would repeat those of submit. */
+static void note(const char *text)
+{
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+    char at[CLOCK_TEXT];
+
+    strbuf_add_escaped(&safe, text, strlen(text));
+    (void)fprintf(stderr, "%s %s\n", clock_rfc3339(clock_real(), at), safe.buf);
+}
+
 static int run_serve(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {.gpus = -1};
     auto_strvec struct strvec words = STRVEC_INIT;
     struct operands ops;
-    struct daemon_options how = {.plan = submit_plan, .note = tell_note};
+    struct daemon_options how = {.plan = submit_plan, .note = note};
     struct err e;
 
     for (int i = 0; i < argc; i++)

@@ -102,7 +102,7 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     for (size_t k = 0; k < s->spec->n_roles; k++)
         put_role(j, &s->spec->roles[k], o->job.gpus >= 0);
     json_end(j);
-    json_kv_int(j, "max_duration_ms", o->max_duration_ms);
+    json_kv_int(j, "max_duration_ms", s->spec->deadline_s * 1000);
     json_end(j);
 }
 

@@ -29,7 +29,7 @@ const struct opt submit_opts[] = {
      NULL, 0},
     {"after", 0, OPT_STRINGS, AT(after), "ID[:any]",
      "start when job ID has succeeded (:any: has ended)", NULL, 0},
-    {"max-duration", 0, OPT_DURATION, AT(max_duration_ms), "D", "cancel the job after D", NULL, 0},
+    {"max-duration", 0, OPT_DURATION, AT(max_duration_ms), "D", "end the job after it has run for D", NULL, 0},
     {"replace", 0, OPT_FLAG, AT(replace), NULL, "cancel a job with the same name first", NULL, 0},
     {"no-autostart", 0, OPT_FLAG, AT(no_autostart), NULL,
      "fail if the daemon is not running instead of starting it", NULL, 0},
@@ -102,6 +102,19 @@ static int read_file(const struct verb *verb, struct arena *a, const struct subm
     return 0;
 }
 
+/* --max-duration is one more deadline; the shorter one counts. */
+static void limit_duration(struct arena *a, const struct submit_options *o, struct submitted *s)
+{
+    int64_t most = (o->max_duration_ms + 999) / 1000;
+
+    if (most == 0 || (s->spec->deadline_s > 0 && s->spec->deadline_s < most))
+        return;
+    struct job_spec *copy = ARENA_NEW(a, struct job_spec);
+    *copy = *s->spec;
+    copy->deadline_s = most;
+    s->spec = copy;
+}
+
 int submit_read(const struct verb *verb, struct arena *a, struct submit_options *o,
                 const struct operands *ops, const char *kept, size_t kept_len,
                 struct submitted *ret)
@@ -123,6 +136,7 @@ int submit_read(const struct verb *verb, struct arena *a, struct submit_options 
         return code;
     if (job_adjust(a, &o->job, spec, &ret->spec, &ret->changes, &e) < 0)
         return refuse(verb, e.text);
+    limit_duration(a, o, ret);
     return 0;
 }
 

@@ -266,7 +266,9 @@ static void add_each(struct arena *a, const char *home, bool scratch, struct run
 /* An id has the start to the second, and is there whatever else is not. */
 static ns_t start_of(const struct run_ref *r)
 {
-    return r->started ? r->started : retention_id_time(r->id);
+    return r->started     ? r->started
+           : r->submitted ? r->submitted
+                          : retention_id_time(r->id);
 }
 
 static int by_start(const void *a, const void *b)
@@ -614,6 +616,9 @@ static void report_of_row(const struct run_ref *run, struct strbuf *ret)
     json_kv_str(&j, "engine", "local");
     json_kv_null(&j, "isolation");
     json_kv_null(&j, "run_dir");
+    json_key(&j, "outputs");
+    json_array(&j);
+    json_end(&j);
     json_kv_str(&j, "phase", run->waiting ? run->state : "ended");
     json_kv_str(&j, "outcome", run->waiting ? NULL : run->state);
     json_key(&j, "exit_code");
@@ -629,7 +634,8 @@ static void report_of_row(const struct run_ref *run, struct strbuf *ret)
     json_key(&j, "attempts");
     json_array(&j);
     json_end(&j);
-    json_kv_str(&j, "waiting", run->waiting);
+    if (run->waiting && *run->waiting)
+        json_kv_str(&j, "waiting", run->waiting);
     json_end(&j);
     strbuf_addch(ret, '\n');
 }

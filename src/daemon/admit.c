@@ -104,15 +104,16 @@ static void take_places(struct served *s, const struct queue_place *places)
 }
 
 /* A job that waits for one that has failed never starts: it is ended, so that nobody waits for it. */
-static void end_hopeless(const struct world *w, const struct queue_decisions *dec)
+static void end_hopeless(struct daemon *d, const struct world *w, const struct queue_decisions *dec)
 {
     for (uint32_t i = 0; i < dec->n_waits; i++)
         if (dec->waits[i].why == QUEUE_WHY_AFTER_FAILED) {
-            struct served *s = w->by_index[dec->waits[i].job];
+            const struct served *other = daemon_number(d, (int64_t)dec->waits[i].other);
+            struct err e;
 
-            daemon_note(s->d, "%s: cancelled, because a job it waits for did not succeed",
-                        s->row.id);
-            served_cancel_waiting(s);
+            (void)err_set(&e, -ECANCELED, "job %s, which it waits for, did not succeed",
+                          other ? other->row.id : "(deleted)");
+            served_refuse(w->by_index[dec->waits[i].job], &e);
         }
 }
 
@@ -136,21 +137,28 @@ void admit(struct daemon *d)
     queue_decide(&w.w, now, a, &dec);
     d->promised = dec.promised;
     d->queue_wake = dec.wake;
-    for (uint32_t i = 0; i < dec.n_stops; i++) {
-        struct served *s = w.by_index[dec.stops[i].job];
-
-        if (s->act && !s->act->told && !s->stopping) {
-            daemon_note(d, "%s: stopped, because it exceeded its maximum duration", s->row.id);
-            served_observe(s, OBS_CANCEL);
-        }
-    }
     for (uint32_t i = 0; i < dec.n_starts; i++) {
         struct served *s = w.by_index[dec.starts[i].job];
 
         take_places(s, dec.starts[i].places);
         served_start(s);
     }
-    end_hopeless(&w, &dec);
+    end_hopeless(d, &w, &dec); /* a maximum duration is the deadline of the job itself */
+}
+
+bool admit_never(struct served *s, struct strbuf *why)
+{
+    auto_arena struct arena *a = arena_new();
+    struct daemon alone = {.machine = s->d->machine, .jobs = &s, .n = 1};
+    struct world w;
+    struct queue_decisions dec;
+
+    describe(&alone, a, true, &w);
+    queue_decide(&w.w, clock_real(), a, &dec);
+    if (dec.n_waits == 0 || dec.waits[0].why < QUEUE_WHY_NEVER)
+        return false;
+    queue_wait_sentence(&w.w, &dec.waits[0], why);
+    return true;
 }
 
 void admit_restore(struct served *s)

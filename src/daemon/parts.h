@@ -113,6 +113,8 @@ void served_mark(struct served *s); /* it takes part in the next round */
 void served_start(struct served *s);
 /* A waiting job that is cancelled is created to end at once. */
 void served_cancel_waiting(struct served *s);
+/* A waiting job that can never start ends as one that could not be started. */
+void served_refuse(struct served *s, const struct err *why);
 /* A job that a daemon before us has started. */
 void served_resume(struct served *s);
 /* Steps of a round. */
@@ -128,6 +130,8 @@ extern const struct engine_class engine_nothing; /* runs nothing: nothing.c */
 
 /* The places of a job that a daemon before us has started. */
 void admit_restore(struct served *s);
+/* Can it never start on this machine? Then why. */
+bool admit_never(struct served *s, struct strbuf *why);
 /* Starts whoever may start now; served_start() for each. */
 void admit(struct daemon *d);
 /* Why each waiting job waits: calls fn for each. */

@@ -274,6 +274,8 @@ static void serve_forget(struct daemon *d, struct peer *p, const struct node *ro
     peer_answer(p, &head, NULL);
 }
 
+#define ID_SECOND 15 /* bytes of an id that are the time: 20261115-200000 */
+
 /* --- submissions ------------------------------------------------------------------------------ */
 
 static int64_t int_of(const struct node *map, const char *key, int64_t otherwise)
@@ -345,14 +347,29 @@ static bool keep_request(struct daemon *d, struct peer *p, const struct node *ro
     return true;
 }
 
-static void add_one(struct daemon *d, struct peer *p, const struct node *root, const char *request)
+/* Of jobs that are not committed yet, those of the same second are the last ones. */
+static bool is_taken(const struct daemon *d, const char *id)
 {
-    auto_free char *id = rundir_new_id();
+    for (size_t i = d->n; i-- > 0 && strncmp(d->jobs[i]->row.id, id, ID_SECOND) == 0;)
+        if (strcmp(d->jobs[i]->row.id, id) == 0)
+            return true;
+    return store_has_id(d->store, id);
+}
 
-    while (daemon_find(d, id) || store_has_id(d->store, id)) {
+static char *new_id(const struct daemon *d)
+{
+    char *id = rundir_new_id();
+
+    while (is_taken(d, id)) {
         free(id);
         id = rundir_new_id();
     }
+    return id;
+}
+
+static struct served *add_one(struct daemon *d, const struct node *root, const char *request)
+{
+    auto_free char *id = new_id(d);
     const struct stored row = {.id = id,
                                .number = ++d->last_number,
                                .name = node_text(node_get(root, "name"), ""),
@@ -366,9 +383,7 @@ static void add_one(struct daemon *d, struct peer *p, const struct node *root, c
                                .exit_code = -1};
     struct served *s = daemon_add(d, &row);
 
-    s->is_new = true;
-    store_add(d->store, &s->row);
-    peer_defer(p, s, false);
+    return s;
 }
 
 static void serve_submit(struct daemon *d, struct peer *p, const struct node *root)
@@ -376,7 +391,7 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
     const struct node *job = node_get(root, "job");
     int64_t count = int_of(root, "count", 1), priority = int_of(root, "priority", 50);
     const char *name = node_text(node_get(root, "name"), "");
-    auto_strbuf struct strbuf request = STRBUF_INIT;
+    auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
 
     if (d->leaving) {
         peer_refuse(p, "the daemon is ending");
@@ -396,8 +411,18 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
         return;
     if (is_true(root, "unique") && !check_name(d, p, name, is_true(root, "replace")))
         return;
-    for (int64_t i = 0; i < count; i++)
-        add_one(d, p, root, request.buf);
+    for (int64_t i = 0; i < count; i++) {
+        struct served *s = add_one(d, root, request.buf);
+
+        if (i == 0 && admit_never(s, &why)) {
+            daemon_drop(d, s);
+            peer_refuse(p, "%s", why.buf);
+            return;
+        }
+        s->is_new = true;
+        store_add(d->store, &s->row);
+        peer_defer(p, s, false);
+    }
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

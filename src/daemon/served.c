@@ -368,6 +368,15 @@ void served_cancel_waiting(struct served *s)
         finish_refused(act, &e);
 }
 
+void served_refuse(struct served *s, const struct err *why)
+{
+    struct active *act = active_new(s);
+    struct err e;
+
+    (void)rundir_name(s->row.id, NULL, &act->rd, &e);
+    finish_refused(act, why);
+}
+
 /* --- after a restart -------------------------------------------------------------------------- */
 
 /* The journal begins with the mark of what was planned; if the same submission gives another plan

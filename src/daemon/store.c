@@ -4,6 +4,7 @@
  */
 #include "daemon/store.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +156,14 @@ static int prepare(struct store *s, const char *path, struct err *e)
 int store_open(const char *path, struct store **ret, struct err *e)
 {
     struct store *s = xcalloc(1, sizeof(*s));
+    auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int r = 0;
 
+    if (fd < 0) { /* SQLite would make it readable by others */
+        r = err_sys(e, -errno, "cannot open %s", path);
+        store_close(s);
+        return r;
+    }
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
@@ -295,8 +302,6 @@ bool store_has_id(const struct store *s, const char *id)
                  sqlite3_step(st) == SQLITE_ROW;
 
     (void)sqlite3_finalize(st);
-    for (size_t i = 0; i < s->n && !found; i++)
-        found = s->v[i].kind == CHANGE_ADD && strcmp(s->v[i].job.id, id) == 0;
     return found;
 }
 
