@@ -5,7 +5,8 @@
 
 Each job appends "TOKEN PID STARTTIME CODE" to a file when it begins, sleeps, and exits with CODE. At the end
 every job must have begun once, ended once with its own code, and nothing of any may be left. Jobs are submitted
-between the rounds, so that some wait, start and end while there is no daemon. Prints what is wrong, line by line.
+between the rounds, so that some wait, start and end while there is no daemon. Every fifth job is a gang of two from a
+file that is tried three times: it must begin three times, with attempts 1, 2 and 3. Prints what is wrong, line by line.
 """
 import json, os, random, signal, subprocess, sys, time
 
@@ -15,6 +16,7 @@ began = os.path.abspath("began")
 open(began, "w").close()
 SCRIPT = ('echo "$1 $$ $(cut -d" " -f22 /proc/self/stat) $2" >>"$3"; sleep "$4"; exit "$2"')
 expected = {}
+begins = {}
 bad = []
 
 
@@ -33,15 +35,40 @@ def ready(limit=60):
     return False
 
 
+RETRIED = """protocolVersion: 2
+name: %s
+type: job
+jobRetryCount: 2
+prerequisites:
+  - {name: image, type: dockerimage, uri: none}
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 16, gpu: 0}
+    commands:
+      - test $MUSTER_INDEX = 0 || exec sleep 30; echo "%s $$ $MUSTER_ATTEMPT %d" >>%s; sleep %s; exit %d
+"""
+
+
+def words(token, code, secs):
+    if rng.random() < 0.8:
+        return 1, ["-n", "1", "--", "sh", "-c", SCRIPT, "sh", token, str(code), began, secs]
+    with open(token + ".yaml", "w") as f:
+        f.write(RETRIED % (token, token, code or 3, began, secs, code or 3))
+    return 3, [token + ".yaml"]
+
+
 def submit(n):
     """A submission that is acknowledged must not be lost; one that is not may be there or not."""
     for _ in range(n):
         token, code = "t%d" % rng.getrandbits(60), rng.choice([0, 0, 1, 3, 7, 42, 99])
         secs = "%.2f" % rng.choice([0, 0.05, 0.3, 1, 2])
-        args = [muster, "submit", "--no-autostart", "-n", "1", "--", "sh", "-c", SCRIPT, "sh", token, str(code), began, secs]
-        r = subprocess.run(args, capture_output=True, text=True)
+        times, args = words(token, code, secs)
+        begins[token] = times
+        r = subprocess.run([muster, "submit", "-q", "--no-autostart"] + args, capture_output=True, text=True)
         if r.returncode == 0:
-            expected[r.stdout.strip()] = (token, code)
+            expected[r.stdout.strip()] = (token, code if times == 1 else code or 3)
         else:
             maybe[token] = code
 
@@ -92,11 +119,13 @@ for id_, (token, code) in expected.items():
     if job["phase"] != "ended" or job["exit_code"] != code:
         bad.append("%s: phase %s, exit code %s, expected %s" % (id_, job["phase"], job["exit_code"], code))
     n = sum(l[0] == token for l in lines)
-    if token and n != 1:
-        bad.append("%s began %d times" % (id_, n))
+    if token and n != begins[token]:
+        bad.append("%s (%s) began %d times, not %d" % (id_, token, n, begins[token]))
+    if token and begins[token] == 3 and sorted(l[2] for l in lines if l[0] == token) != ["1", "2", "3"]:
+        bad.append("%s: its attempts are not 1, 2 and 3" % id_)
 for token in maybe:
     n = sum(l[0] == token for l in lines)
-    if n > 1:
+    if n > begins[token]:
         bad.append("unacknowledged %s began %d times" % (token, n))
 known = set(t for t, _ in expected.values()) | set(maybe)
 for l in lines:

@@ -12,7 +12,8 @@ serve() # ARG… - starts the daemon and waits until it is ready
 }
 ready()
 {
-    [ -S "$MUSTER_HOME/run/daemon/control.sock" ] && "$MUSTER" list
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock" &&
+        "$MUSTER" list
 }
 submit() # sets $id and $rc
 {

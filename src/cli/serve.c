@@ -1,16 +1,18 @@
 /* serve.c - `muster serve`: the daemon, which is a program of its own because it needs SQLite. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "cli/diagnose.h"
 #include "cli/place.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "daemon/daemon.h"
 
 struct options {
-    bool stop_jobs;
+    bool stop_jobs, list_kill_points;
     int64_t cpus, gpus;
     const char *memory;
 };
@@ -58,6 +60,10 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
                            o.memory);
     if (!daemon_serve)
         return become_daemon(verb, argc, words.v);
+    for (size_t i = 0; o.list_kill_points && kill_point_names[i]; i++)
+        puts(kill_point_names[i]);
+    if (o.list_kill_points)
+        return finish_output();
     how.stop_jobs = o.stop_jobs;
     how.cpus = o.cpus;
     how.gpus = o.gpus;
@@ -76,6 +82,8 @@ static const struct opt opts[] = {
      .help = "let jobs use GPUs 0 to N-1 (default: all)"},
     {"stop-jobs", 0, OPT_FLAG, offsetof(struct options, stop_jobs),
      .help = "cancel running jobs on SIGTERM (default: they continue)"},
+    {"list-kill-points", 0, OPT_FLAG, offsetof(struct options, list_kill_points),
+     .help = "list the places at which MUSTER_KILL_POINT=NAME kills the daemon, for tests"},
     OPT_END,
 };
 

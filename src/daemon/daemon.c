@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "client/daemon.h"
+#include "daemon/kill_points.h"
 #include "daemon/parts.h"
 #include "engine/local/machine.h"
 #include "rundir/places.h"
@@ -158,6 +159,10 @@ static bool round_once(struct daemon *d)
     for (struct served *s = list; s; s = s->next_dirty)
         if (s->act)
             served_decide(s, now);
+    if (d->n > 0 && d->jobs[d->n - 1]->is_new)
+        kill_point(KILL_BEFORE_SUBMIT_COMMIT);
+    if (list)
+        kill_point(KILL_BEFORE_COMMIT);
     if (store_commit(d->store, &e) < 0) {
         put_back(d, list);
         commit_failed(d, &e);
@@ -166,6 +171,11 @@ static bool round_once(struct daemon *d)
     if (d->stuck)
         daemon_note(d, "the database can be written again");
     d->stuck = false;
+    if (d->n > 0 && d->jobs[d->n - 1]->is_new)
+        kill_point(KILL_BEFORE_REPLY);
+    if (list)
+        kill_point(KILL_AFTER_COMMIT);
+    bool any = list;
     server_committed(d->server, NULL);
     while (list) {
         struct served *s = list;
@@ -175,6 +185,8 @@ static bool round_once(struct daemon *d)
         if (s->act)
             served_act(s, now);
     }
+    if (any)
+        kill_point(KILL_ACTED);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/procs.h"
+#include "daemon/kill_points.h"
 #include "job/report.h"
 #include "rundir/azureml_dir.h"
 #include "rundir/evidence.h"
@@ -67,6 +68,7 @@ void finish_tell(struct active *act)
         return;
     }
     write_report(act, act->job);
+    kill_point(KILL_REPORT_WRITTEN);
     note_end(act, outcome_name(act->job->outcome), act->job->exit_code);
 }
 
@@ -136,6 +138,7 @@ void finish_leave(struct active *act)
 {
     struct served *s = act->served;
 
+    kill_point(KILL_END_COMMITTED);
     (void)journal_commit(act->journal ? act->journal : &journal_none, NULL);
     if (act->planned.plan && act->rd.fd >= 0)
         azureml_dir_finish(act->planned.plan);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "client/protocol.h"
 #include "daemon/finish.h"
+#include "daemon/kill_points.h"
 #include "daemon/parts.h"
 #include "doc/json_read.h"
 #include "journal/record.h"
@@ -136,6 +137,7 @@ static void on_post(void *ctx, const struct observation *o)
 
     turn_observe(act->turn, o);
     turn_commit(act->turn);
+    kill_point(KILL_CANCEL_POSTED);
     if (o->kind == OBS_CANCEL)
         act->served->stopping = true;
     served_mark(act->served);
@@ -320,8 +322,10 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
         return r;
     sub.gpus = visible_gpus(act);
     r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
+    kill_point(KILL_PLANNED);
     if (r == 0)
         r = fill_dirs(act, &typed, e);
+    kill_point(KILL_DIRS_MADE);
     if (r == 0)
         r = open_journal(act, e);
     if (r < 0)
@@ -458,6 +462,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
         return r;
     r = attach(act, e);
     if (r == 0) {
+        kill_point(KILL_ADOPTED);
         make_turn(act);
     } else if (r == -ENOENT || r == -ECONNREFUSED || r == -ESRCH) {
         const struct engine_open how = how_to_open(act);
