@@ -95,9 +95,9 @@ const struct verb verb_rerun = {
     .name = "rerun",
     .synopsis = "[--print] [ID]",
     .summary = "run a job again",
-    .about =
-        "Runs muster run or muster submit again with the same arguments in the same working directory, with the "
-        "current job file and environment. Exits as muster run does.\n\n" TARGET_ABOUT_NEWEST,
+    .about = "Runs muster run or muster submit again with the same arguments in the same working "
+             "directory, with the "
+             "current job file and environment. Exits as muster run does.\n\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_MUSTER,
     .run = run_rerun,

@@ -34,9 +34,8 @@ static void put_env(struct json *j, const struct submit_options *o)
         .caller = {.env = (const char *const *)environ,
                    .clean_env = o->command.n ? false : o->job.clean_env,
                    .inherit_all = o->command.n && !o->job.clean_env,
-                   .inherit_env = o->job.inherit_env.n
-                                      ? (const char *const *)o->job.inherit_env.v
-                                      : NULL}};
+                   .inherit_env =
+                       o->job.inherit_env.n ? (const char *const *)o->job.inherit_env.v : NULL}};
     const struct env_value *v;
     size_t n = env_passed_on(a, &facts, &v);
 
@@ -116,7 +115,7 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
     json_kv_str(&j, "dialect", spec->dialect);
     json_kv_str(&j, "queue", o->queue ? o->queue : spec->queue ? spec->queue : "default");
     json_kv_int(&j, "priority",
-                o->priority >= 0       ? o->priority
+                o->priority >= 0      ? o->priority
                 : spec->priority >= 0 ? spec->priority
                                       : PRIORITY);
     json_kv_int(&j, "count", o->count);
@@ -198,7 +197,8 @@ int submit_daemon(const struct verb *verb, int argc, char **argv)
     if (code != 0)
         return code;
     if (job_runnable(&o.job, s.spec, &e) < 0 ||
-        (!getcwd(cwd, sizeof(cwd)) && err_sys(&e, -errno, "cannot determine the working directory"))) {
+        (!getcwd(cwd, sizeof(cwd)) &&
+         err_sys(&e, -errno, "cannot determine the working directory"))) {
         tell_error("%s", e.text);
         return verb->usage_exit;
     }

@@ -1,7 +1,7 @@
 /* submit_daemon.h - `muster submit` for this machine: a job handed to the user's daemon.
  *
- * The same words are read twice: by the client, which checks the job and sends it, and by the daemon,
- * which plans it when it starts (submit_plan.c).
+ * The same words are read twice: by the client, which checks the job and sends it, and by the
+ * daemon, which plans it when it starts (submit_plan.c).
  */
 #ifndef CLI_SUBMIT_DAEMON_H
 #define CLI_SUBMIT_DAEMON_H
@@ -36,7 +36,7 @@ extern const struct opt_part submit_parts[];
 
 /* What a job was made of by the words. */
 struct submitted {
-    struct job_file jf; /* empty without a file */
+    struct job_file jf;          /* empty without a file */
     const struct job_spec *spec; /* adjusted; in the arena */
     struct changes changes;
 };

@@ -29,7 +29,8 @@ const struct opt submit_opts[] = {
      NULL, 0},
     {"after", 0, OPT_STRINGS, AT(after), "ID[:any]",
      "start when job ID has succeeded (:any: has ended)", NULL, 0},
-    {"max-duration", 0, OPT_DURATION, AT(max_duration_ms), "D", "end the job after it has run for D", NULL, 0},
+    {"max-duration", 0, OPT_DURATION, AT(max_duration_ms), "D",
+     "end the job after it has run for D", NULL, 0},
     {"replace", 0, OPT_FLAG, AT(replace), NULL, "cancel a job with the same name first", NULL, 0},
     {"no-autostart", 0, OPT_FLAG, AT(no_autostart), NULL,
      "fail if the daemon is not running instead of starting it", NULL, 0},
@@ -129,9 +130,8 @@ int submit_read(const struct verb *verb, struct arena *a, struct submit_options 
     if (code == 0)
         code = job_options_check(verb, &o->job);
     if (code == 0)
-        code = o->command.n
-                   ? command_spec(verb, &o->command, ops, a, &spec)
-                   : read_file(verb, a, o, ops->v[0], kept, kept_len, &ret->jf, &spec);
+        code = o->command.n ? command_spec(verb, &o->command, ops, a, &spec)
+                            : read_file(verb, a, o, ops->v[0], kept, kept_len, &ret->jf, &spec);
     if (code != 0)
         return code;
     if (job_adjust(a, &o->job, spec, &ret->spec, &ret->changes, &e) < 0)

@@ -48,7 +48,7 @@ static int wait_one(struct arena *a, const struct run_ref *run)
 
     if (run->served && run->exit_code < 0)
         return wait_served(a, run);
-    if (!*run->dir)
+    if (run->served && !*run->dir)
         return run->exit_code;
     if (run->kept_until) {
         tell_error("%s is detached, and only muster attach %s learns how it ends", run->id,

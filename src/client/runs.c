@@ -20,6 +20,7 @@
 #include "client/ask.h"
 #include "client/daemon.h"
 #include "client/replay.h"
+#include "client/served.h"
 #include "rundir/places.h"
 #include "rundir/retention.h"
 #include "rundir/rundir.h"
@@ -266,9 +267,7 @@ static void add_each(struct arena *a, const char *home, bool scratch, struct run
 /* An id has the start to the second, and is there whatever else is not. */
 static ns_t start_of(const struct run_ref *r)
 {
-    return r->started     ? r->started
-           : r->submitted ? r->submitted
-                          : retention_id_time(r->id);
+    return r->started ? r->started : r->submitted ? r->submitted : retention_id_time(r->id);
 }
 
 static int by_start(const void *a, const void *b)
@@ -286,34 +285,6 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const struct run_ref *)a)->id, ((const struct run_ref *)b)->id);
 }
 
-static int64_t int_of(const struct node *map, const char *key)
-{
-    const struct node *n = node_get(map, key);
-
-    return n && n->type == NODE_INT ? n->i : 0;
-}
-
-/* What only the daemon knows; of a job without a run directory it is all there is. */
-static void fill_served(const struct node *job, struct run_ref *ret)
-{
-    const char *outcome = node_text(node_get(job, "outcome"), "");
-
-    ret->served = true;
-    ret->queue = node_text(node_get(job, "queue"), "");
-    ret->priority = (int)int_of(job, "priority");
-    ret->submitted = int_of(job, "submitted");
-    if (*ret->dir)
-        return;
-    ret->name = node_text(node_get(job, "name"), "");
-    ret->dialect = node_text(node_get(job, "dialect"), "");
-    ret->state = *outcome ? outcome : node_text(node_get(job, "phase"), "");
-    ret->alive = !*outcome;
-    ret->exit_code = *outcome ? (int)int_of(job, "exit_code") : -1;
-    ret->started = int_of(job, "started");
-    ret->ended = int_of(job, "ended");
-    ret->waiting = *outcome ? NULL : node_text(node_get(job, "waiting"), "");
-}
-
 static void add_served(struct arena *a, struct runs *runs)
 {
     struct daemon_jobs jobs;
@@ -325,10 +296,9 @@ static void add_served(struct arena *a, struct runs *runs)
         qsort(runs->v, known, sizeof(*runs->v), by_id);
     for (size_t i = 0; i < jobs.n; i++) {
         struct run_ref ref = nothing_known(node_text(node_get(jobs.v[i], "id"), ""), "");
-        struct run_ref *there =
-            known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
+        struct run_ref *there = known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
 
-        fill_served(jobs.v[i], there ? there : &ref);
+        served_fill(jobs.v[i], there ? there : &ref);
         if (!there)
             append(a, runs, &ref);
     }
@@ -550,20 +520,6 @@ bool runs_is_stuck(const struct run_ref *run, struct err *e)
     return run->pid != 0 && runs_ask(run, "state", NULL, e) == -ETIMEDOUT;
 }
 
-static int ask_about_waiting(struct arena *a, const struct run_ref *run, const char *request,
-                             struct err *e)
-{
-    static const char *const known[] = {"cancel", "kill", "pause", "resume"};
-
-    if (strcmp(request, "state") == 0)
-        request = "job";
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(request, known[i]) == 0 || strcmp(request, "job") == 0)
-            return daemon_ask_job(a, request, run->id, LIMIT_ASK_MS, NULL, e);
-    return err_set(e, -ENOENT, "it has not started yet%s%s", *run->waiting ? ": " : "",
-                   run->waiting);
-}
-
 int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_body, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
@@ -571,7 +527,7 @@ int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_
     auto_free char *link = xasprintf("%s/scratch", run->dir);
 
     if (run->waiting)
-        return ask_about_waiting(a, run, request, e);
+        return served_ask(a, run, request, e);
     auto_close int fd = open(run->scratch ? run->scratch : link, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct json j = ask_begin(&text, request);
     struct answer an = {.body = STRBUF_INIT};
@@ -596,56 +552,12 @@ static int report_of_ended(int fd, const struct run_ref *run, struct strbuf *ret
     return r < 0 && *run->fault ? err_set(e, r, "%s", run->fault) : r;
 }
 
-/* A job of the daemon without a run directory: the same form, with what its row has. */
-static void report_of_row(const struct run_ref *run, struct strbuf *ret)
-{
-    struct json j = JSON_PRETTY(ret);
-    auto_strbuf struct strbuf sentence = STRBUF_INIT;
-
-    strbuf_addf(&sentence, "%s%s%s", run->state, run->waiting && *run->waiting ? ": " : "",
-                run->waiting ? run->waiting : "");
-    json_object(&j);
-    json_kv_int(&j, "version", 1);
-    json_key(&j, "job");
-    json_object(&j);
-    json_kv_str(&j, "name", run->name);
-    json_kv_str(&j, "dialect", run->dialect);
-    json_kv_null(&j, "framework");
-    json_kv_str(&j, "run_id", run->id);
-    json_end(&j);
-    json_kv_str(&j, "engine", "local");
-    json_kv_null(&j, "isolation");
-    json_kv_null(&j, "run_dir");
-    json_key(&j, "outputs");
-    json_array(&j);
-    json_end(&j);
-    json_kv_str(&j, "phase", run->waiting ? run->state : "ended");
-    json_kv_str(&j, "outcome", run->waiting ? NULL : run->state);
-    json_key(&j, "exit_code");
-    if (run->exit_code >= 0)
-        json_int(&j, run->exit_code);
-    else
-        json_null(&j);
-    json_kv_str(&j, "verdict", sentence.buf);
-    json_kv_null(&j, "cause");
-    json_key(&j, "status");
-    json_object(&j);
-    json_end(&j);
-    json_key(&j, "attempts");
-    json_array(&j);
-    json_end(&j);
-    if (run->waiting && *run->waiting)
-        json_kv_str(&j, "waiting", run->waiting);
-    json_end(&j);
-    strbuf_addch(ret, '\n');
-}
-
 /* Between the last answer of a run and its report lies a moment in which it has neither; the lock
  * tells when that is over. */
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
 {
     if (!*run->dir && run->served) {
-        report_of_row(run, ret);
+        served_report(run, ret);
         return 0;
     }
     for (int i = 0;; i++) {

@@ -1,5 +1,5 @@
-/* runs.h - finds runs: running ones by their sockets, ended ones by their run directories, jobs that
- * wait to be started by the daemon.
+/* runs.h - finds runs: running ones by their sockets, ended ones by their run directories, those
+ * that wait to be started by asking the daemon.
  *
  * A run is alive while its run directory is locked (rundir.h); with a shared lock, its records are
  * complete. A run that has ended without a report that can be read is read from its journal
@@ -41,7 +41,7 @@ struct run_ref {
     /* Of a job of the daemon. Its run directory is there once it has started; before, it is alive
      * and has none. */
     bool served;
-    const char *queue;   /* NULL: not of a daemon that answers */
+    const char *queue; /* NULL: not of a daemon that answers */
     int priority;
     ns_t submitted;
     const char *waiting; /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */

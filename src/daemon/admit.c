@@ -27,11 +27,10 @@ static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *nam
     struct queue *v = ARENA_ARRAY(a, struct queue, w->n_queues + 1);
     if (w->n_queues)
         memcpy(v, w->queues, w->n_queues * sizeof(*v));
-    v[w->n_queues] =
-        (struct queue){.name = name,
-                       .quota.v = {QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED,
-                                   QUEUE_UNLIMITED},
-                       .weight = 1};
+    v[w->n_queues] = (struct queue){
+        .name = name,
+        .quota.v = {QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED},
+        .weight = 1};
     w->queues = v;
     return w->n_queues++;
 }
@@ -75,19 +74,18 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
 
         if ((s->row.state == STORED_ENDED && !s->act) || s->is_new)
             continue;
-        jobs[ret->w.n_jobs] =
-            (struct queue_job){.id = (uint64_t)s->row.number,
-                               .order = (uint64_t)s->row.number,
-                               .queue = queue_of(a, &ret->w, s->row.queue),
-                               .priority = s->row.priority,
-                               .state = state_of(s),
-                               .n_roles = s->n_roles,
-                               .roles = s->roles,
-                               .n_afters = s->n_afters,
-                               .afters = afters_of(a, s),
-                               .max_duration = s->max_duration,
-                               .started = s->row.started,
-                               .places = s->places};
+        jobs[ret->w.n_jobs] = (struct queue_job){.id = (uint64_t)s->row.number,
+                                                 .order = (uint64_t)s->row.number,
+                                                 .queue = queue_of(a, &ret->w, s->row.queue),
+                                                 .priority = s->row.priority,
+                                                 .state = state_of(s),
+                                                 .n_roles = s->n_roles,
+                                                 .roles = s->roles,
+                                                 .n_afters = s->n_afters,
+                                                 .afters = afters_of(a, s),
+                                                 .max_duration = s->max_duration,
+                                                 .started = s->row.started,
+                                                 .places = s->places};
         ret->by_index[ret->w.n_jobs++] = s;
     }
     queue_arrange(a, &ret->w);
@@ -103,7 +101,7 @@ static void take_places(struct served *s, const struct queue_place *places)
         memcpy(s->places, places, s->n_replicas * sizeof(*s->places));
 }
 
-/* A job that waits for one that has failed never starts: it is ended, so that nobody waits for it. */
+/* A job that waits for one that has failed never starts: it is ended. */
 static void end_hopeless(struct daemon *d, const struct world *w, const struct queue_decisions *dec)
 {
     for (uint32_t i = 0; i < dec->n_waits; i++)

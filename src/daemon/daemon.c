@@ -200,7 +200,8 @@ static void on_prepare(uv_prepare_t *handle)
 {
     struct daemon *d = handle->data;
 
-    for (int i = 0; i < ROUNDS && (d->dirty || d->queue_changed || store_has_changes(d->store)); i++) {
+    for (int i = 0; i < ROUNDS && (d->dirty || d->queue_changed || store_has_changes(d->store));
+         i++) {
         if (d->queue_changed && d->leaving && !d->dirty && !store_has_changes(d->store))
             break;
         if (!round_once(d))
@@ -248,7 +249,9 @@ static void catch_signals(struct daemon *d)
     static const struct {
         int sig;
         uv_signal_cb cb;
-    } caught[] = {{SIGTERM, on_end_signal}, {SIGINT, on_end_signal}, {SIGCHLD, on_child},
+    } caught[] = {{SIGTERM, on_end_signal},
+                  {SIGINT, on_end_signal},
+                  {SIGCHLD, on_child},
                   {SIGHUP, on_ignored}};
 
     (void)signal(SIGPIPE, SIG_IGN);
@@ -297,9 +300,9 @@ static void measure(struct daemon *d)
     d->machine = (struct queue_machine){
         .name = "this machine",
         .has.v = {[QUEUE_CPU] = cpus * 1000,
-                  [QUEUE_MEMORY] =
-                      o->memory ? o->memory
-                                : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                  [QUEUE_MEMORY] = o->memory
+                                       ? o->memory
+                                       : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
                   [QUEUE_PORT] = LIMIT_PORTS},
         .gpus = gpus == 64 ? ~UINT64_C(0) : (UINT64_C(1) << gpus) - 1};
 }
@@ -327,9 +330,8 @@ static int lock_state(const char *dir, struct err *e)
     if (fd < 0)
         return err_sys(e, -errno, "cannot open %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
-                   ? err_set(e, -EBUSY, "a daemon is already running for %s", dir)
-                   : err_sys(e, -errno, "cannot lock %s", path);
+        return errno == EWOULDBLOCK ? err_set(e, -EBUSY, "a daemon is already running for %s", dir)
+                                    : err_sys(e, -errno, "cannot lock %s", path);
     return TAKE_FD(fd);
 }
 

@@ -13,10 +13,10 @@
 
 struct daemon_options {
     planner_fn *plan;
-    bool stop_jobs;  /* at SIGTERM: end the jobs, too */
-    int64_t cpus;    /* that jobs may use together; 0: all of this machine */
-    int64_t memory;  /* likewise, bytes */
-    int64_t gpus;    /* likewise; -1: all of this machine */
+    bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
+    int64_t cpus;                   /* that jobs may use together; 0: all of this machine */
+    int64_t memory;                 /* likewise, bytes */
+    int64_t gpus;                   /* likewise; -1: all of this machine */
     void (*note)(const char *text); /* a line for whoever reads the daemon's output */
 };
 

@@ -1,8 +1,8 @@
 /* kill_points.h - places of the daemon where a test ends it with SIGKILL.
  *
  * Between two of them something is done that a crash may separate from what comes next. With
- * MUSTER_KILL_POINT=NAME in its environment the daemon kills itself at the first of these places that
- * it comes to; `muster serve --list-kill-points` prints the names. A test goes through all of them.
+ * MUSTER_KILL_POINT=NAME in its environment the daemon kills itself when it comes to that place;
+ * `muster serve --list-kill-points` prints the names. A test goes through all of them.
  */
 #ifndef DAEMON_KILL_POINTS_H
 #define DAEMON_KILL_POINTS_H

@@ -49,15 +49,15 @@ struct active {
     struct aborts aborts;
     struct log_gaps gaps;
     uv_timer_t *wake;
-    bool released; /* the engine holds nothing any more */
-    bool told;     /* its report is written, its end is about to be committed */
-    bool decided;  /* in this round */
+    bool released;      /* the engine holds nothing any more */
+    bool told;          /* its report is written, its end is about to be committed */
+    bool decided;       /* in this round */
     struct err refusal; /* of the engine, before anything was started; code 0: none */
 };
 
 struct served {
     struct daemon *d;
-    struct stored row; /* its texts are heap */
+    struct stored row;        /* its texts are heap */
     struct queue_role *roles; /* what it needs; heap */
     uint32_t n_roles;
     struct queue_after *afters; /* ids are numbers of jobs; heap */
@@ -65,10 +65,10 @@ struct served {
     ns_t max_duration;
     struct queue_place *places; /* started: heap, one per replica */
     uint32_t n_replicas;
-    struct active *act; /* started */
-    bool stopping;      /* cancelled, or to be */
-    bool dirty;         /* something was reported, or its time has come */
-    bool is_new;        /* not committed yet */
+    struct active *act;     /* started */
+    bool stopping;          /* cancelled, or to be */
+    bool dirty;             /* something was reported, or its time has come */
+    bool is_new;            /* not committed yet */
     struct peer *submitter; /* is_new: gets the reply; NULL: went away */
     struct served *next_dirty;
 };

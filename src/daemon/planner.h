@@ -1,10 +1,10 @@
 /* planner.h - what the daemon needs of the command line: a submission made into a plan.
  *
- * A job is submitted as the words that were typed, the directory and the environment they were typed
- * in, and the text of its job file. Planning is done when the job starts, because ports are leased
- * then, and once more by a daemon that takes over from one that was killed: with what the first had
- * chosen (`site`) the result must be the same. Options belong to the command line, so it hands these
- * functions to the daemon.
+ * A job is submitted as the words that were typed, the directory and the environment they were
+ * typed in, and the text of its job file. Planning is done when the job starts, because ports are
+ * leased then, and once more by a daemon that takes over from one that was killed: with what the
+ * first had chosen (`site`) the result must be the same. Options belong to the command line, so it
+ * hands its planner to the daemon.
  */
 #ifndef DAEMON_PLANNER_H
 #define DAEMON_PLANNER_H
@@ -31,12 +31,12 @@ struct submission { /* in an arena, which must outlive the plan */
 struct planned {
     const struct plan *plan;
     struct job_rules rules;
-    struct survey survey; /* the caller's to release: holds ports */
+    struct survey survey;  /* the caller's to release: holds ports */
     enum cause_kind cause; /* on failure: what kind of refusal it is */
 };
 
 /* anyhow: plans although something is missing, to report a job that was never started. *ret begins
- * with survey = SURVEY_INIT. The caller is in the submission's directory and has its environment. */
+ * with survey = SURVEY_INIT. It is called in the submission's directory, with its environment. */
 typedef int planner_fn(struct arena *a, struct submission *sub, const struct rundir *rd,
                        bool anyhow, struct planned *ret, struct err *e);
 

@@ -61,7 +61,7 @@ struct reasons { /* by number of the job, in no order */
     struct {
         const struct served *s;
         char *why;
-    } *v;
+    } * v;
     size_t n, cap;
 };
 
@@ -76,7 +76,8 @@ static void add_reason(void *ctx, struct served *s, const char *why)
 
 static int by_number(const void *a, const void *b)
 {
-    const struct served *x = *(const struct served *const *)a, *y = *(const struct served *const *)b;
+    const struct served *x = *(const struct served *const *)a,
+                        *y = *(const struct served *const *)b;
 
     return x->row.number < y->row.number ? -1 : x->row.number > y->row.number;
 }
@@ -316,7 +317,7 @@ static bool check_name(struct daemon *d, struct peer *p, const char *name, bool 
     return true;
 }
 
-/* The request as it is kept: with numbers for the jobs that are waited for. False after refusing. */
+/* The request as it is kept: jobs that are waited for have numbers. False after refusing. */
 static bool keep_request(struct daemon *d, struct peer *p, const struct node *root,
                          struct strbuf *ret)
 {

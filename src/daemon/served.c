@@ -336,8 +336,8 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     if (r < 0)
         return r;
     make_turn(act);
-    turn_event(act->turn, &(struct event){
-                              .type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
+    turn_event(act->turn,
+               &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
     site_write(&site, act->planned.plan, sub.gpus);
     free((char *)(uintptr_t)s->row.site);
     s->row.site = strbuf_detach(&site);
@@ -404,7 +404,7 @@ static int check_plan(const struct plan *plan, const struct job_rules *rules,
     return 0;
 }
 
-/* The run directory has what other verbs read; a daemon that was killed may not have written all. */
+/* What other verbs read; a daemon that was killed may not have written all of it. */
 static int restore_copy(struct active *act, const struct strbuf *events,
                         const struct strbuf *record, struct err *e)
 {

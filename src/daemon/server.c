@@ -26,9 +26,9 @@ struct peer {
     uv_poll_t poll;
     struct strbuf in, out;
     bool answered;
-    bool deferred;      /* the reply comes with a commit, or with the end of a job */
-    int64_t until_end;  /* number of that job; 0: with the commit */
-    struct strvec ids;  /* of the jobs that were submitted */
+    bool deferred;     /* the reply comes with a commit, or with the end of a job */
+    int64_t until_end; /* number of that job; 0: with the commit */
+    struct strvec ids; /* of the jobs that were submitted */
 };
 
 struct server {
@@ -294,8 +294,7 @@ int server_open(struct daemon *d, int dir_fd, struct server **ret, struct err *e
         fchmodat(dir_fd, CONTROL_SOCKET, 0600, 0) < 0 || listen(fd, SOMAXCONN) < 0)
         return err_sys(e, -errno, "cannot create the daemon's " CONTROL_SOCKET);
     struct server *sv = xcalloc(1, sizeof(*sv));
-    *sv = (struct server){
-        .d = d, .fd = TAKE_FD(fd), .dir_fd = dir_fd, .spare_fd = io_spare()};
+    *sv = (struct server){.d = d, .fd = TAKE_FD(fd), .dir_fd = dir_fd, .spare_fd = io_spare()};
     (void)uv_poll_init(&d->loop, &sv->poll, sv->fd);
     sv->poll.data = sv;
     (void)uv_poll_start(&sv->poll, UV_READABLE, on_connection);

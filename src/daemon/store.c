@@ -117,8 +117,9 @@ static int migrate(struct store *s, const char *path, struct err *e)
     for (; version < STORE_VERSION; version++) {
         auto_strbuf struct strbuf sql = STRBUF_INIT;
 
-        strbuf_addf(&sql, "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; PRAGMA application_id=%d; COMMIT",
-                    migrations[version], (long long)version + 1, APPLICATION_ID);
+        strbuf_addf(
+            &sql, "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; PRAGMA application_id=%d; COMMIT",
+            migrations[version], (long long)version + 1, APPLICATION_ID);
         int r = exec(s, sql.buf, path, e);
         if (r < 0)
             return r;
@@ -167,8 +168,8 @@ int store_open(const char *path, struct store **ret, struct err *e)
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK) {
-        r = err_set(e, s->db ? sqlite_errno(sqlite3_errcode(s->db)) : -ENOMEM,
-                    "cannot open %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+        r = err_set(e, s->db ? sqlite_errno(sqlite3_errcode(s->db)) : -ENOMEM, "cannot open %s: %s",
+                    path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
         store_close(s);
         return r;
     }
@@ -265,8 +266,8 @@ int store_each(struct store *s, void (*fn)(void *ctx, const struct stored *job),
 int store_events(struct store *s, int64_t number, struct strbuf *ret, struct err *e)
 {
     sqlite3_stmt *st = NULL;
-    int r = sqlite3_prepare_v2(s->db, "SELECT line FROM event WHERE job=?1 ORDER BY n", -1, &st,
-                               NULL);
+    int r =
+        sqlite3_prepare_v2(s->db, "SELECT line FROM event WHERE job=?1 ORDER BY n", -1, &st, NULL);
 
     if (r == SQLITE_OK)
         r = sqlite3_bind_int64(st, 1, number);
@@ -296,10 +297,10 @@ int64_t store_last_number(const struct store *s)
 bool store_has_id(const struct store *s, const char *id)
 {
     sqlite3_stmt *st = NULL;
-    bool found = sqlite3_prepare_v2(s->db, "SELECT 1 FROM job WHERE id=?1", -1, &st, NULL) ==
-                     SQLITE_OK &&
-                 sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC) == SQLITE_OK &&
-                 sqlite3_step(st) == SQLITE_ROW;
+    bool found =
+        sqlite3_prepare_v2(s->db, "SELECT 1 FROM job WHERE id=?1", -1, &st, NULL) == SQLITE_OK &&
+        sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(st) == SQLITE_ROW;
 
     (void)sqlite3_finalize(st);
     return found;
@@ -493,7 +494,6 @@ struct journal *store_journal(struct store *s, int64_t number, struct journal *c
         .add = journal_add_event, .commit = journal_commit_all, .close = journal_close_copy};
     struct store_journal *sj = xcalloc(1, sizeof(*sj));
 
-    *sj = (struct store_journal){
-        .journal.ops = &ops, .store = s, .number = number, .copy = copy};
+    *sj = (struct store_journal){.journal.ops = &ops, .store = s, .number = number, .copy = copy};
     return &sj->journal;
 }

@@ -31,10 +31,10 @@ struct stored { /* one job; texts belong to whoever made it */
     bool paused;         /* waiting, and a person wants it to */
     const char *request; /* JSON: how to plan it; "" after its end */
     enum stored_state state;
-    const char *site;             /* started: JSON, what planning has chosen; "" before */
+    const char *site;               /* started: JSON, what planning has chosen; "" before */
     ns_t submitted, started, ended; /* real time; 0: not yet */
-    const char *outcome;          /* ended: as in the report; "" before */
-    int exit_code;                /* -1 before */
+    const char *outcome;            /* ended: as in the report; "" before */
+    int exit_code;                  /* -1 before */
 };
 
 struct store;

@@ -16,8 +16,8 @@ struct turn {
     struct journal *journal;
     struct engine *engine;
     struct turn_host host;
-    struct events folded; /* and not committed */
-    struct arena *texts;  /* of these; NULL: they have none */
+    struct events folded;  /* and not committed */
+    struct arena *texts;   /* of these; NULL: they have none */
     struct events decided; /* and not carried out; without their texts */
 };
 

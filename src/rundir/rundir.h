@@ -27,7 +27,7 @@
 /* The job file as it was, of a run that another muster may attach to; removed at its end. */
 #define RUNDIR_JOB_FILE "job-file"
 #define RUNDIR_SERVED "served" /* of a run of the daemon: it goes on without a muster process */
-#define RUNDIR_LINK "run" /* in the scratch directory: which run directory it belongs to */
+#define RUNDIR_LINK "run"      /* in the scratch directory: which run directory it belongs to */
 
 struct rundir {
     char *run_id, *path, *scratch; /* heap */

@@ -1,4 +1,5 @@
-/* store.c - what is committed is there again; what fails changes nothing; newer and damaged files are refused. */
+/* store.c - what is committed is there again; what fails changes nothing; newer and damaged files
+ * are refused. */
 #include "daemon/store.h"
 
 #include <fcntl.h>
