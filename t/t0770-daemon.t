@@ -191,6 +191,25 @@ is "$?" 0 "the daemon ends with 0"
 is "$(survivors "$id")" "" "and its jobs end"
 like "$("$MUSTER" show "$id")" 'cancelled' "as cancelled ones"
 
+# --- a job that would be planned differently now, as after an upgrade
+rm -f go
+ok "a daemon" serve --cpus 2
+submit -n 1 -- sh -c 'until [ -e go ]; do sleep 0.05; done; exit 8'
+ok "a job runs" wait_until 20 is_in "$id" running
+finish
+python3 - "$MUSTER_HOME/daemon/jobs.db" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE job SET site = replace(site, 'names', 'none')")
+db.commit()
+PY
+ok "another daemon" serve --cpus 2
+like "$(cat serve.log)" "$id cannot be planned as before: .*; it continues" "says what it can do with it"
+touch go
+run_muster wait "$id"
+is "$rc" 8 "it ends with its exit code"
+finish
+
 # --- started by submit
 submit -n 1 -- true
 is "$rc" 0 "submit starts a daemon"

@@ -1,7 +1,9 @@
 /* parts.h - what the files of the daemon share.
  *
  *     daemon.c   the loop: rounds, signals, beginning and end
- *     served.c   one job: from the queue to its report, and back after a restart
+ *     served.c   one job: from the queue to its end
+ *     resume.c   one that a daemon before us has started
+ *     finish.c   its end
  *     admit.c    who starts next: the jobs as src/queue sees them
  *     server.c   connections of other verbs
  *     requests.c what they ask for
@@ -49,10 +51,12 @@ struct active {
     struct aborts aborts;
     struct log_gaps gaps;
     uv_timer_t *wake;
-    bool released;      /* the engine holds nothing any more */
-    bool told;          /* its report is written, its end is about to be committed */
-    bool decided;       /* in this round */
-    struct err refusal; /* of the engine, before anything was started; code 0: none */
+    bool released;         /* the engine holds nothing any more */
+    bool told;             /* its report is written, its end is about to be committed */
+    bool heard;            /* the engine has reported something */
+    bool watched;          /* its plan is a record: nothing of it can be started (resume.c) */
+    struct engine_ops ops; /* watched: those of the engine but for that */
+    struct err refusal;    /* of the engine, before anything was started; code 0: none */
 };
 
 struct served {

@@ -1,6 +1,6 @@
-/* served.c - one job of the daemon: planned, run, told, and taken over from a daemon before us.
+/* served.c - one job of the daemon: planned, started, and driven by the rounds of the loop.
  *
- * Not here: how it ends up in its run directory (finish.c), when it may start (admit.c).
+ * Not here: its end (finish.c), jobs of an earlier daemon (resume.c), when one may start (admit.c).
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -14,12 +14,10 @@
 #include "daemon/finish.h"
 #include "daemon/kill_points.h"
 #include "daemon/parts.h"
+#include "daemon/served_parts.h"
 #include "doc/json_read.h"
-#include "journal/record.h"
 #include "rundir/command_line.h"
 #include "rundir/reserve.h"
-
-#define ATTACH_TRIES 600 /* of a supervisor that is starting or ending, 5 ms each */
 
 /* --- what the engine reports ------------------------------------------------------------------ */
 
@@ -32,7 +30,7 @@ void served_mark(struct served *s)
     s->d->dirty = s;
 }
 
-static void on_observed(void *ctx, const struct observation *o)
+void served_observed(void *ctx, const struct observation *o)
 {
     struct active *act = ctx;
 
@@ -42,8 +40,9 @@ static void on_observed(void *ctx, const struct observation *o)
 
 static void on_turn(void *ctx)
 {
-    const struct active *act = ctx;
+    struct active *act = ctx;
 
+    act->heard = true;
     served_mark(act->served);
 }
 
@@ -186,7 +185,7 @@ void served_observe(struct served *s, enum obs_kind kind)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-static struct active *active_new(struct served *s)
+struct active *served_active(struct served *s)
 {
     struct active *act = xcalloc(1, sizeof(*act));
 
@@ -194,7 +193,7 @@ static struct active *active_new(struct served *s)
                            .a = arena_new(),
                            .planned = {.survey = SURVEY_INIT},
                            .rd = RUNDIR_INIT,
-                           .client = {.observed = on_observed,
+                           .client = {.observed = served_observed,
                                       .note = on_note,
                                       .turn = on_turn,
                                       .unlogged = on_unlogged,
@@ -209,7 +208,7 @@ static struct active *active_new(struct served *s)
     return act;
 }
 
-static struct engine_open how_to_open(struct active *act)
+struct engine_open served_engine(struct active *act)
 {
     return (struct engine_open){.loop = &act->served->d->loop,
                                 .plan = act->job->plan,
@@ -222,7 +221,7 @@ static struct engine_open how_to_open(struct active *act)
                                 .client = &act->client};
 }
 
-static void make_turn(struct active *act)
+void served_turn(struct active *act)
 {
     const struct turn_host host = {.event = on_event, .ctx = act};
 
@@ -231,7 +230,7 @@ static void make_turn(struct active *act)
     served_mark(act->served);
 }
 
-static int open_journal(struct active *act, struct err *e)
+int served_journal(struct active *act, struct err *e)
 {
     struct journal *copy = NULL;
     int r = journal_open_jsonl(act->rd.fd, &copy, e);
@@ -276,8 +275,8 @@ static int fill_dirs(struct active *act, const struct submission *sub, struct er
 }
 
 /* Options are parsed from the words, which changes their order. */
-static int read_submission(struct active *act, struct submission *typed, struct submission *ret,
-                           struct err *e)
+int served_submission(struct active *act, struct submission *typed, struct submission *ret,
+                      struct err *e)
 {
     const struct stored *row = &act->served->row;
     int r = submission_read(act->a, row->request, strlen(row->request), typed, e);
@@ -316,7 +315,7 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     struct served *s = act->served;
     struct submission typed, sub;
     auto_strbuf struct strbuf site = STRBUF_INIT;
-    int r = read_submission(act, &typed, &sub, e);
+    int r = served_submission(act, &typed, &sub, e);
 
     if (r < 0)
         return r;
@@ -327,15 +326,15 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
         r = fill_dirs(act, &typed, e);
     kill_point(KILL_DIRS_MADE);
     if (r == 0)
-        r = open_journal(act, e);
+        r = served_journal(act, e);
     if (r < 0)
         return r;
     act->job = job_new(act->planned.plan, &act->planned.rules);
-    const struct engine_open how = how_to_open(act);
+    const struct engine_open how = served_engine(act);
     r = class->open(&how, &act->engine, e);
     if (r < 0)
         return r;
-    make_turn(act);
+    served_turn(act);
     turn_event(act->turn,
                &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
     site_write(&site, act->planned.plan, sub.gpus);
@@ -349,7 +348,7 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
 
 void served_start(struct served *s)
 {
-    struct active *act = active_new(s);
+    struct active *act = served_active(s);
     struct err e;
 
     if (begin(act, &engine_local, false, &e) == 0) {
@@ -362,7 +361,7 @@ void served_start(struct served *s)
 
 void served_cancel_waiting(struct served *s)
 {
-    struct active *act = active_new(s);
+    struct active *act = served_active(s);
     struct err e;
 
     s->stopping = true;
@@ -374,165 +373,11 @@ void served_cancel_waiting(struct served *s)
 
 void served_refuse(struct served *s, const struct err *why)
 {
-    struct active *act = active_new(s);
+    struct active *act = served_active(s);
     struct err e;
 
     (void)rundir_name(s->row.id, NULL, &act->rd, &e);
     finish_refused(act, why);
-}
-
-/* --- after a restart -------------------------------------------------------------------------- */
-
-/* The journal begins with the mark of what was planned; if the same submission gives another plan
- * now, events would be folded into the wrong job. */
-static int check_plan(const struct plan *plan, const struct job_rules *rules,
-                      const struct strbuf *events, struct strbuf *record, struct err *e)
-{
-    auto_arena struct arena *a = arena_new();
-    const char *nl = memchr(events->buf, '\n', events->len);
-    struct event first;
-    char mark[RECORD_MARK];
-
-    if (!nl)
-        return err_set(e, -EINVAL, "its journal has no event");
-    int r = journal_read_line(a, events->buf, (size_t)(nl - events->buf), &first, e);
-    if (r < 0)
-        return r;
-    record_write(record, plan, rules);
-    if (!first.text || strcmp(first.text, record_mark(record->buf, record->len, mark)) != 0)
-        return err_set(e, -ESTALE, "it is planned differently now");
-    return 0;
-}
-
-/* What other verbs read; a daemon that was killed may not have written all of it. */
-static int restore_copy(struct active *act, const struct strbuf *events,
-                        const struct strbuf *record, struct err *e)
-{
-    int r = io_write_atomic(act->rd.fd, JOURNAL_NAME, events->buf, events->len, e);
-
-    return r < 0 || record->len == 0
-               ? r
-               : io_write_atomic(act->rd.fd, RECORD_NAME, record->buf, record->len, e);
-}
-
-/* Before the loop runs: a supervisor that is just starting listens in a moment, one that is ending
- * is gone in one. */
-static int attach(struct active *act, struct err *e)
-{
-    static const struct timespec moment = {.tv_nsec = 5 * NS_PER_MS};
-    const struct engine_open how = how_to_open(act);
-    int r;
-
-    for (int i = 0; (r = engine_local.attach(&how, &act->engine, e)) == -EAGAIN; i++)
-        if (i == ATTACH_TRIES || nanosleep(&moment, NULL) < 0)
-            break;
-    return r;
-}
-
-/* Something of the job needs the supervisor that is gone. */
-static bool is_lost(const struct job *job)
-{
-    return job->phase == JOB_HELD || job->n_running > 0 ||
-           (job->n_up > 0 && job->phase != JOB_PAUSED && job->phase != JOB_ENDED);
-}
-
-static int take_over(struct active *act, const struct strbuf *events, struct err *e)
-{
-    struct served *s = act->served;
-    struct submission typed, sub;
-    auto_strbuf struct strbuf record = STRBUF_INIT;
-    size_t len;
-    int r = read_submission(act, &typed, &sub, e);
-
-    if (r == 0)
-        r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, false, &act->planned, e);
-    if (r == 0)
-        r = check_plan(act->planned.plan, &act->planned.rules, events, &record, e);
-    if (r == 0)
-        r = rundir_adopt(&act->rd, e);
-    if (r == 0)
-        r = restore_copy(act, events, &record, e);
-    if (r == 0)
-        r = open_journal(act, e);
-    if (r < 0)
-        return r;
-    act->job = job_new(act->planned.plan, &act->planned.rules);
-    r = journal_replay(act->job, events->buf, events->len, &len, e);
-    if (r < 0)
-        return r;
-    r = attach(act, e);
-    if (r == 0) {
-        kill_point(KILL_ADOPTED);
-        make_turn(act);
-    } else if (r == -ENOENT || r == -ECONNREFUSED || r == -ESRCH) {
-        const struct engine_open how = how_to_open(act);
-        bool lost = is_lost(act->job);
-
-        r = (lost ? &engine_nothing : &engine_local)->open(&how, &act->engine, e);
-        if (r < 0)
-            return r;
-        make_turn(act);
-        if (lost)
-            on_observed(act, &(struct observation){.kind = OBS_LOST, .at = clock_run()});
-    } else {
-        return r;
-    }
-    s->stopping = act->job->cancel_signal != 0;
-    turn_catch_up(act->turn);
-    return 0;
-}
-
-/* It cannot be continued as it was: its processes are ended, and what is known of it is told. */
-static int give_up(struct active *act, const struct strbuf *events, struct err *e)
-{
-    const struct rundir none = RUNDIR_INIT;
-    int r;
-
-    job_free(act->job);
-    journal_close(act->journal);
-    act->job = NULL;
-    act->journal = NULL;
-    rundir_release(&act->rd);
-    act->rd = none;
-    r = rundir_name(act->served->row.id, NULL, &act->rd, e);
-    if (r == 0)
-        r = rundir_adopt(&act->rd, e);
-    if (r < 0)
-        return r;
-    finish_kill_shim(act->rd.scratch_fd, act->served->row.id);
-    r = restore_copy(act, events, &(struct strbuf)STRBUF_INIT, e);
-    if (r == 0)
-        r = journal_load(act->a, act->rd.fd, &act->job, e);
-    if (r == 0)
-        r = open_journal(act, e);
-    if (r < 0)
-        return r;
-    act->planned.plan = act->job->plan;
-    const struct engine_open how = how_to_open(act);
-    (void)engine_nothing.open(&how, &act->engine, e);
-    make_turn(act);
-    on_observed(act, &(struct observation){.kind = OBS_LOST, .at = clock_run()});
-    turn_catch_up(act->turn);
-    return 0;
-}
-
-void served_resume(struct served *s)
-{
-    struct active *act = active_new(s);
-    auto_strbuf struct strbuf events = STRBUF_INIT;
-    struct err e;
-
-    admit_restore(s);
-    int r = store_events(s->d->store, s->row.number, &events, &e);
-
-    if (r == 0 && (r = take_over(act, &events, &e)) < 0) {
-        daemon_note(s->d, "%s cannot be continued: %s; its processes are ended", s->row.id, e.text);
-        r = give_up(act, &events, &e);
-    }
-    if (r < 0) {
-        daemon_note(s->d, "%s: %s", s->row.id, e.text);
-        finish_refused(act, &e);
-    }
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -542,7 +387,6 @@ void served_decide(struct served *s, ns_t now)
     struct active *act = s->act;
     struct observation aborted;
 
-    act->decided = false;
     if (act->told)
         return;
     if (act->released) {
@@ -554,7 +398,11 @@ void served_decide(struct served *s, ns_t now)
         if (aborts_find(&act->aborts, act->job, act->rd.logs_fd, &aborted))
             turn_observe(act->turn, &aborted);
     }
-    act->decided = turn_decide(act->turn, now);
+    (void)turn_decide(act->turn, now);
+    if (resume_is_stuck(act)) {
+        served_observed(act, &(struct observation){.kind = OBS_LOST, .at = now});
+        (void)turn_decide(act->turn, now);
+    }
 }
 
 void served_act(struct served *s, ns_t now)
