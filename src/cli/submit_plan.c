@@ -175,15 +175,31 @@ static int survey_and_plan(struct arena *a, const struct submit_options *o,
     return engine_local.plan(a, spec, kept, &ret->plan, e);
 }
 
+struct kept { /* a plan refers to the options and to the job file */
+    struct submit_options o;
+    struct submitted s;
+};
+
+static void release_kept(void *ctx)
+{
+    struct kept *k = ctx;
+
+    submit_options_release(&k->o);
+    submitted_release(&k->s);
+}
+
 int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd, bool anyhow,
                 struct planned *ret, struct err *e)
 {
-    struct submit_options *o = ARENA_NEW(a, struct submit_options); /* the plan refers to it */
-    struct submitted *s = ARENA_NEW(a, struct submitted);
+    struct kept *kept = ARENA_NEW(a, struct kept);
+    struct submit_options *o = &kept->o;
+    struct submitted *s = &kept->s;
     struct operands ops;
     int r = 0;
 
     *o = (struct submit_options)SUBMIT_OPTIONS_INIT;
+    ret->kept = kept;
+    ret->release = release_kept;
     tell_quietly(true);
     if (opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops) < 0 ||
         submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)

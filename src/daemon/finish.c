@@ -83,9 +83,11 @@ static const struct plan *plan_anyhow(struct active *act)
         return act->planned.plan;
     if (submission_read(act->a, row->request, strlen(row->request), &sub, NULL) < 0 ||
         submission_plan(act->served->d->opts->plan, act->a, &sub, &act->rd, true, &planned, NULL) <
-            0)
+            0) {
+        planned_release(&planned);
         return NULL;
-    survey_release(&act->planned.survey);
+    }
+    planned_release(&act->planned);
     act->planned = planned;
     return planned.plan;
 }
@@ -124,7 +126,7 @@ void finish_release(struct active *act)
         act->engine->ops->free(act->engine);
     journal_close(act->journal);
     job_free(act->job);
-    survey_release(&act->planned.survey);
+    planned_release(&act->planned);
     log_gaps_release(&act->gaps);
     rundir_release(&act->rd);
     uv_close((uv_handle_t *)act->wake, on_closed);

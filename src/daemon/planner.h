@@ -31,9 +31,12 @@ struct submission { /* in an arena, which must outlive the plan */
 struct planned {
     const struct plan *plan;
     struct job_rules rules;
-    struct survey survey;  /* the caller's to release: holds ports */
+    struct survey survey;  /* holds ports */
     enum cause_kind cause; /* on failure: what kind of refusal it is */
+    void *kept;            /* what the planner needs for as long as the plan lives; or NULL */
+    void (*release)(void *kept);
 };
+void planned_release(struct planned *p);
 
 /* anyhow: plans although something is missing, to report a job that was never started. *ret begins
  * with survey = SURVEY_INIT. It is called in the submission's directory, with its environment. */

@@ -78,6 +78,14 @@ int site_read(struct arena *a, const char *json, struct submission *ret, struct 
     return 0;
 }
 
+void planned_release(struct planned *p)
+{
+    survey_release(&p->survey);
+    if (p->kept)
+        p->release(p->kept);
+    p->kept = NULL;
+}
+
 /* Planning looks at the directory and the environment of this process. It is done before anything
  * of the job runs, and nothing else runs meanwhile. */
 int submission_plan(planner_fn *plan, struct arena *a, struct submission *sub,
