@@ -60,8 +60,8 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
                            o.memory);
     if (!daemon_serve)
         return become_daemon(verb, argc, words.v);
-    for (size_t i = 0; o.list_kill_points && kill_point_names[i]; i++)
-        puts(kill_point_names[i]);
+    for (const char *const *p = daemon_kill_points(); o.list_kill_points && *p; p++)
+        puts(*p);
     if (o.list_kill_points)
         return finish_output();
     how.stop_jobs = o.stop_jobs;

@@ -22,7 +22,9 @@ struct daemon_options {
 
 /* Serves until SIGTERM or SIGINT. 0, or -errno if it could not begin: -EBUSY: there is one already,
  * -EPROTO: its database is that of a newer muster. Weak: only muster-serve has it. */
-extern const char *const kill_point_names[] __attribute__((weak)); /* kill_points.h */
 int daemon_serve(const struct daemon_options *opts, struct err *e) __attribute__((weak));
+
+/* The names of kill_points.h, NULL-terminated. */
+const char *const *daemon_kill_points(void) __attribute__((weak));
 
 #endif

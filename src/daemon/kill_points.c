@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/daemon.h"
+
 const char *const kill_point_names[KILL_POINTS + 1] = {
     [KILL_BEFORE_SUBMIT_COMMIT] = "before-submit-commit",
     [KILL_BEFORE_REPLY] = "before-reply",
@@ -19,6 +21,11 @@ const char *const kill_point_names[KILL_POINTS + 1] = {
     [KILL_CANCEL_POSTED] = "cancel-posted",
     [KILL_ADOPTED] = "adopted",
 };
+
+const char *const *daemon_kill_points(void)
+{
+    return kill_point_names;
+}
 
 void kill_point(enum kill_point point)
 {
