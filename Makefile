@@ -6,6 +6,7 @@
 #
 #   muster          all of src/ but the shim and the tests, with the wire protocol, libyaml and libuv
 #   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
+#   muster-serve    muster with the daemon, src/daemon, and SQLite
 #   muster-shim-pod the same for pods: with musl where musl-gcc is installed, else stripped
 #   muster-records  the part of it that jobs of the operator have
 #   test/           the same two with fault points in the shim and the clock (-DMUSTER_FAULTS), programs for tests
@@ -32,6 +33,7 @@ PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)
 CURL_LIBS = $(eval CURL_LIBS := $(or $(shell pkg-config --libs libcurl),$(error libcurl: not found by pkg-config; make deps)))$(CURL_LIBS)
 # Of OpenSSL: keys for ssh and the webhook, which only the operator has.
 CRYPTO_LIBS = $(eval CRYPTO_LIBS := $(or $(shell pkg-config --libs libssl libcrypto),$(error libssl: not found by pkg-config; make deps)))$(CRYPTO_LIBS)
+SQLITE_LIBS = $(eval SQLITE_LIBS := $(or $(shell pkg-config --libs sqlite3),$(error sqlite3: not found by pkg-config; make deps)))$(SQLITE_LIBS)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -57,7 +59,9 @@ UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
 # muster-kubernetes is muster with one engine more, which needs libcurl: muster itself stays small.
 KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
 OPERATOR_SRC := $(wildcard src/operator/*.c)
-MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
+# So is muster-serve, with the daemon, which needs SQLite.
+DAEMON_SRC := $(wildcard src/daemon/*.c)
+MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
 SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
 HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
@@ -68,8 +72,9 @@ MADE_OBJ := $(B)/obj/made/errors.o $(B)/obj/made/deploy.o
 MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(MADE_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
+DAEMON_OBJ := $(call obj,obj,$(DAEMON_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(SHIM_SRC)))) $(MADE_OBJ)
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(SHIM_SRC)))) $(MADE_OBJ)
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
 SCRIPTS := $(sort $(wildcard t/t[0-9]*.t t/first-hour.t))
@@ -86,7 +91,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-serve $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -164,6 +169,8 @@ $(B)/muster: $(MUSTER_OBJ)
 	$(call link,-pie $(PKG_LIBS))
 $(B)/muster-kubernetes: $(MUSTER_OBJ) $(KUBERNETES_OBJ)
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS))
+$(B)/muster-serve: $(MUSTER_OBJ) $(DAEMON_OBJ)
+	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS))
 $(B)/muster-operator: $(B)/obj/operator/main.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS))
 # The shim that travels into pods: a config map holds less than 1 MiB. With musl it is a seventh of
@@ -213,6 +220,7 @@ $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(UNIT_LIBS))
 $(B)/unit/engine/kubernetes/test/client $(B)/unit/engine/kubernetes/test/apply: UNIT_LIBS = $(CURL_LIBS)
 $(filter $(B)/unit/operator/%,$(UNITS)): UNIT_LIBS = $(CURL_LIBS) $(CRYPTO_LIBS)
+$(filter $(B)/unit/daemon/%,$(UNITS)): UNIT_LIBS = $(SQLITE_LIBS)
 
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
@@ -380,6 +388,7 @@ install: all
 	install -D -m 755 $(B)/muster-shim-pod $(DESTDIR)$(PREFIX)/libexec/muster/muster-shim-pod
 	install -D -m 755 $(B)/muster-records $(DESTDIR)$(PREFIX)/libexec/muster/muster-records
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
+	install -D -m 755 $(B)/muster-serve $(DESTDIR)$(PREFIX)/libexec/muster/muster-serve
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \

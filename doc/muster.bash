@@ -48,6 +48,7 @@ _muster_value() # OPTION
         compopt -o nospace 2>/dev/null
         _muster_roles | sed 's/$/=/'
         ;;
+    'ID[:any]') _muster_runs ;; # submit --after
     ID) "$program" schema --list | cut -d ' ' -f 1 ;;
     only) echo only ;; # run --preflight
     KIND) echo mpijob pytorchjob tfjob t9k muster ;; # convert --to
@@ -62,7 +63,7 @@ _muster_operand()
     generate:0) "$program" generate --list | cut -d ' ' -f 1 && echo operator crds ;;
     schema:0) "$program" schema --list | cut -d ' ' -f 1 ;;
     help:0) sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p' <("$program" --help) ;;
-    show:0 | events:0 | logs:0 | wait:0 | attach:0 | rerun:0 | delete:*) _muster_runs ;;
+    show:0 | events:0 | logs:0 | wait:* | attach:0 | rerun:0 | delete:*) _muster_runs ;;
     exec:0) # the run may be left out if it is the only one
         _muster_runs -r
         _muster_of_run name

@@ -41,7 +41,7 @@ MUSTER=${MUSTER:-$TOP/build/muster}
 MUSTER_FAULTY=${MUSTER_FAULTY:-$TOP/build/test/muster}
 PROGRAMS=${MUSTER_TEST_PROGRAMS:-$TOP/build/test}
 SOAK=${MUSTER_SOAK:-}
-LIMIT=60
+LIMIT=${LIMIT:-60}
 
 # Short: a socket's path has 108 bytes.
 WORK=$(mktemp -d /tmp/mt.XXXXXX)

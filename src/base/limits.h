@@ -74,8 +74,17 @@
 #define LIMIT_MARKS (1024 * 1024) /* marks of logs read ahead of the logs themselves */
 #define LIMIT_MARK_TIMES (16 * 1024 * 1024) /* the same with --timestamps */
 #define LIMIT_UNLOGGED_BYTES                                                                       \
-    (8 * 1024 * 1024)            /* output that could not be logged, queued for display */
-#define LIMIT_CONTROL_CLIENTS 64 /* connections to a run's control socket at once */
+    (8 * 1024 * 1024)                  /* output that could not be logged, queued for display */
+#define LIMIT_HOME_PATH 48             /* bytes of MUSTER_HOME; longer, and sockets are in /tmp */
+#define LIMIT_DAEMON_CLIENTS 4096      /* connections to the daemon at once */
+#define LIMIT_SUBMIT_BYTES (4 << 20)   /* a submission: command line, environment, job file */
+#define LIMIT_DAEMON_BUFFER (64 << 20) /* requests to the daemon that are not complete */
+#define LIMIT_SUBMIT_MS 30000          /* for a submission to be stored */
+#define LIMIT_SUBMIT_COUNT 10000       /* jobs of one submission (--count) */
+#define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
+#define LIMIT_DAEMON_START_MS 10000    /* for a daemon that submit has started to respond */
+#define LIMIT_STORE_RETRY_MS 1000      /* until a commit that failed is tried again */
+#define LIMIT_CONTROL_CLIENTS 64       /* connections to a run's control socket at once */
 #define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */
 #define LIMIT_PLAN_BYTES (4 * 1024 * 1024)      /* plan.json: beyond it, no more environments */
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024)   /* a report or journal that is read back */

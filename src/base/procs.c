@@ -44,6 +44,17 @@ char proc_state(pid_t pid)
     return *after_name(pid, &stat);
 }
 
+/* The 22nd field, and the state, which comes first here, is the third. */
+unsigned long long proc_start_time(pid_t pid)
+{
+    auto_strbuf struct strbuf stat = STRBUF_INIT;
+    const char *p = after_name(pid, &stat);
+
+    for (int field = 3; *p && field < 22; field++)
+        p = strchrnul(p, ' ') + (strchr(p, ' ') != NULL);
+    return *p ? strtoull(p, NULL, 10) : 0;
+}
+
 bool proc_signal_set(pid_t pid, const char *set, int sig)
 {
     auto_strbuf struct strbuf status = STRBUF_INIT;

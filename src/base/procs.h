@@ -18,6 +18,9 @@ pid_t proc_parent(pid_t pid);
 /* The letter of its state ('T': stopped, 'Z': ended); 0 if it is gone. */
 char proc_state(pid_t pid);
 
+/* When it was started, in ticks since boot: with the pid, who it is. 0 if it is gone. */
+unsigned long long proc_start_time(pid_t pid);
+
 /* Is the signal in that set of the process ("SigCgt", "SigIgn", "SigBlk")? False if it is gone. */
 bool proc_signal_set(pid_t pid, const char *set, int sig);
 

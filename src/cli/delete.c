@@ -7,6 +7,7 @@
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "cli/tell.h"
+#include "client/daemon.h"
 #include "journal/journal.h"
 #include "plan/plan.h"
 #include "rundir/outputs.h"
@@ -59,7 +60,17 @@ static int delete_one(const struct options *o, const struct run_ref *run, bool b
         tell_kept(run, &outputs);
         return EXIT_FAILED;
     }
-    if (retention_remove(run->dir, &e) < 0)
+    if (run->served && run->exit_code < 0) {
+        tell_error("%s may still be running: %s", run->id, run->fault);
+        return EXIT_FAILED;
+    }
+    if (run->queue) { /* first: what the daemon does not list can be removed by hand */
+        auto_arena struct arena *a = arena_new();
+
+        if (daemon_ask_job(a, "forget", run->id, LIMIT_ASK_MS, NULL, &e) < 0)
+            return target_failed(run, &e);
+    }
+    if (*run->dir && retention_remove(run->dir, &e) < 0)
         return target_failed(run, &e);
     printf("%s: deleted%s\n", run->id, outputs.n > 0 ? " with its outputs:" : "");
     for (size_t i = 0; i < outputs.n; i++) {

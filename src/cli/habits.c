@@ -23,7 +23,6 @@ static const struct {
     {"-V", "help", "muster --version"},
     {"log", "logs", "muster logs RUN"},
     {"tail", "logs", "muster logs -f RUN"},
-    {"submit", "run", "muster run FILE"},
     {"job", "run", "muster run FILE, muster list, muster show RUN"},
     {"train", "run", "muster run FILE"},
     {"-n", "run", "muster run -n N -- CMD…"},

@@ -55,6 +55,35 @@ static void json_run(struct json *j, const struct run_ref *run)
     json_end(j);
 }
 
+/* CONTRACTS §11: the same for whoever looks at jobs, of the daemon or not. */
+static void json_job(struct json *j, const struct run_ref *run)
+{
+    bool ended = !is_open(run) && run->exit_code >= 0;
+
+    json_object(j);
+    json_kv_str(j, "id", run->id);
+    kv_known(j, "name", run->name);
+    kv_known(j, "dialect", run->dialect);
+    json_kv_str(j, "phase", ended ? "ended" : run->state);
+    json_kv_str(j, "outcome", ended ? run->state : NULL);
+    json_key(j, "exit_code");
+    if (run->exit_code >= 0)
+        json_int(j, run->exit_code);
+    else
+        json_null(j);
+    json_kv_str(j, "queue", run->queue);
+    json_key(j, "priority");
+    if (run->queue)
+        json_int(j, run->priority);
+    else
+        json_null(j);
+    kv_time(j, "submitted", run->submitted ? run->submitted : run->started);
+    kv_time(j, "started", run->started);
+    kv_time(j, "ended", run->ended);
+    json_kv_str(j, "waiting", run->waiting && *run->waiting ? run->waiting : NULL);
+    json_end(j);
+}
+
 static void print_json(const struct runs *runs, bool running)
 {
     auto_strbuf struct strbuf sb = STRBUF_INIT;
@@ -66,6 +95,12 @@ static void print_json(const struct runs *runs, bool running)
     for (size_t i = 0; i < runs->n; i++)
         if (is_open(&runs->v[i]) || !running)
             json_run(&j, &runs->v[i]);
+    json_end(&j);
+    json_key(&j, "jobs");
+    json_array(&j);
+    for (size_t i = 0; i < runs->n; i++)
+        if (is_open(&runs->v[i]) || !running)
+            json_job(&j, &runs->v[i]);
     json_end(&j);
     json_end(&j);
     printf("%s\n", sb.buf);
@@ -86,10 +121,14 @@ static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
     const char *state =
         *run->remark ? arena_printf(a, "%s (%s)", run->state, run->remark) : run->state;
 
-    if (run->started)
-        (void)age_text(((run->now ? run->now : now) - run->started) / NS_PER_MS, age);
-    printf("%-21s %-24s %-22s %-10s %s\n", cell(a, run->id), cell(a, run->name),
+    ns_t since = run->started ? run->started : run->submitted;
+    if (since)
+        (void)age_text(((run->now ? run->now : now) - since) / NS_PER_MS, age);
+    printf("%-21s %-24s %-22s %-10s %s", cell(a, run->id), cell(a, run->name),
            cell(a, run->dialect), cell(a, state), age);
+    if (run->waiting && *run->waiting)
+        printf("  %s", cell(a, run->waiting));
+    putchar('\n');
 }
 
 static void print_table(struct arena *a, const struct runs *runs, const struct options *o)
@@ -168,7 +207,8 @@ const struct verb verb_list = {
     .about =
         "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
         "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
-        "one that continues in a cluster is `detached`; "
+        "one that continues in a cluster is `detached`; a job that waits in the daemon's queue is "
+        "`waiting`, with the reason; one whose daemon is not running is `no daemon`; "
         "a run "
         "whose muster is stopped (Ctrl-Z) is `stopped`.",
     .opts = opts,

@@ -18,21 +18,31 @@ void place_remember(int argc, char **argv)
 }
 
 /* Beside this program, then where it is installed; never through PATH. */
-static void become(const char *name, char **argv)
+char *place_find(const char *name)
 {
     static const char *const places[] = {"", "../libexec/muster/"};
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
     if (n <= 0)
-        return;
+        return NULL;
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         auto_free char *file = xasprintf("%s/%smuster-%s", self, places[i], name);
 
-        (void)execv(file, argv);
+        if (access(file, X_OK) == 0)
+            return TAKE_PTR(file);
     }
+    return NULL;
+}
+
+static void become(const char *name, char **argv)
+{
+    auto_free char *file = place_find(name);
+
+    if (file)
+        (void)execv(file, argv);
 }
 
 int place_engine(const char *name, const struct engine_class **ret, struct err *e)

@@ -43,6 +43,8 @@ static int start(const struct command_line *c)
     /* Parsing changes the order of the words, so it gets a copy of the pointers. */
     auto_free char **argv = xcalloc(c->argv.n + 1, sizeof(*argv));
     memcpy(argv, c->argv.v, c->argv.n * sizeof(*argv));
+    if (strcmp(argv[0], verb_submit.name) == 0)
+        return verb_submit.run(&verb_submit, (int)c->argv.n, argv);
     return run_again((int)c->argv.n, argv);
 }
 
@@ -93,9 +95,9 @@ const struct verb verb_rerun = {
     .name = "rerun",
     .synopsis = "[--print] [ID]",
     .summary = "run a job again",
-    .about =
-        "Runs muster run again with the same arguments in the same working directory, with the "
-        "current job file and environment. Exits as muster run does.\n\n" TARGET_ABOUT_NEWEST,
+    .about = "Runs muster run or muster submit again with the same arguments in the same working "
+             "directory, with the "
+             "current job file and environment. Exits as muster run does.\n\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
     .usage_exit = EXIT_MUSTER,
     .run = run_rerun,

@@ -15,6 +15,7 @@
 #include "doc/bind.h"
 #include "doc/yaml.h"
 #include "engine/engine.h"
+#include "rundir/places.h"
 
 #define SYSTEM_FILE "/etc/muster/config.yaml"
 
@@ -104,6 +105,8 @@ static const char *user_file(struct arena *a)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
+    if (places_home())
+        return arena_printf(a, "%s/config.yaml", places_home());
     if (xdg && *xdg == '/')
         return arena_printf(a, "%s/muster/config.yaml", xdg);
     return home && *home == '/' ? arena_printf(a, "%s/.config/muster/config.yaml", home) : NULL;

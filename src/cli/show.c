@@ -108,7 +108,8 @@ static void print_head(const struct run_ref *run, const struct node *report)
     if (run->kept_until)
         print_kept(run);
     print_command(run);
-    print_safe("  run directory: ", run->dir, "\n");
+    if (*run->dir)
+        print_safe("  run directory: ", run->dir, "\n");
     for (size_t i = 0; outputs && outputs->type == NODE_SEQ && i < outputs->n; i++)
         print_safe("  outputs: ", node_text(outputs->items[i], ""), "\n");
 }

@@ -1,103 +1,113 @@
 /* submit.c - `muster submit`: which place the job is handed to. */
-#include <stddef.h>
+#include "cli/submit.h"
+
 #include <string.h>
 
 #include "base/arena.h"
 #include "cli/cli.h"
 #include "cli/place.h"
 #include "cli/settings.h"
-#include "cli/submit.h"
 #include "cli/tell.h"
 
-static void release_options(struct submit_options *o)
+/* The queue is that of the daemon: an option that would have no effect in a cluster, or NULL. */
+static const char *of_the_daemon(const struct submit_options *o)
 {
-    job_options_release(&o->job);
+    const struct {
+        const char *name;
+        bool given;
+    } rows[] = {
+        {"count", o->count != 1},
+        {"priority", o->priority >= 0},
+        {"queue", o->queue != NULL},
+        {"after", o->after.n > 0},
+        {"max-duration", o->max_duration_ms > 0},
+        {"replace", o->replace},
+        {"no-autostart", o->no_autostart},
+        {"hold-on-failure", o->hold},
+        {"trust-launcher", o->trust_launcher},
+        {"grace", o->grace_ms >= 0},
+        {"isolate", strcmp(o->isolate, "auto") != 0},
+        {"fit", o->job.fit},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].given)
+            return rows[i].name;
+    return NULL;
 }
 
-static int submit_on(const char *on, struct submit_options *o, const char *file)
+static int submit_on(const struct verb *verb, const char *on, struct submit_options *o,
+                     const struct operands *ops)
 {
     const struct engine_class *place = NULL;
+    const char *daemons = of_the_daemon(o);
     struct err e;
+    int code;
 
-    if (strcmp(on, "local") == 0) {
-        tell_error("submit --on local needs the daemon, which is not built in yet; use `muster run "
-                   "%s`, or --on kubernetes",
-                   file);
-        return EXIT_FAILED;
-    }
     if (place_engine(on, &place, &e) < 0) {
         tell_error("%s", e.text);
         return EXIT_FAILED;
     }
-    if (!place->apply || !place->pack) {
-        tell_error("submit --on %s is not supported; use `muster run --on %s %s`", on, on, file);
-        return EXIT_FAILED;
-    }
-    return submit_to_cluster(place, o, file);
+    if (!place->apply || !place->pack)
+        return usage_error(verb, "--on %s is not supported", on);
+    if (daemons)
+        return usage_error(verb, "--%s is not supported with --on %s", daemons, on);
+    if (ops->n != 1 || ops->rest || o->command.n)
+        return usage_error(verb, "--on %s takes exactly one job file", on);
+    code = job_options_check(verb, &o->job);
+    if (code)
+        return code;
+    job_put_images(&o->job);
+    return submit_to_cluster(place, o, ops->v[0]);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
-    CLEANUP(release_options) struct submit_options o = {.job = JOB_OPTIONS_INIT};
+    CLEANUP(submit_options_release) struct submit_options o = SUBMIT_OPTIONS_INIT;
     auto_arena struct arena *a = arena_new();
+    auto_strvec struct strvec words = STRVEC_INIT;
     struct settings settings = SETTINGS_INIT;
     struct operands ops;
-    int code;
+    const char *on;
 
+    for (int i = 0; i < argc; i++) /* parsing changes their order */
+        strvec_push(&words, argv[i]);
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
-    if (ops.n != 1 || ops.rest)
-        return usage_error(verb, "exactly one job file is required");
-    code = job_options_check(verb, &o.job);
-    if (code == 0 && settings_read(a, &settings) < 0)
-        code = EXIT_FAILED;
-    return code ? code : submit_on(o.on ? o.on : settings.on, &o, ops.v[0]);
+    if (settings_read(a, &settings) < 0)
+        return EXIT_FAILED;
+    tell_quietly(o.quiet);
+    on = o.on ? o.on : settings.on;
+    if (strcmp(on, "local") != 0)
+        return submit_on(verb, on, &o, &ops);
+    if (o.wait)
+        return usage_error(verb, "--wait needs --on kubernetes; use `muster wait ID` here");
+    return submit_to_daemon(verb, &words, &o, &ops);
 }
 
-#define AT(member) offsetof(struct submit_options, member)
-#define JOB(member) offsetof(struct submit_options, job.member)
-static const struct opt opts[] = {
-    {"on", 0, OPT_CHOICE, AT(on), "PLACE", .choices = engine_names,
-     .help = "where: kubernetes (default: as the configuration says)"},
-    {"wait", 'w', OPT_FLAG, AT(wait),
-     .help = "wait until the job has ended, and show its conditions on stderr"},
-    {"namespace", 'n', OPT_STRING, JOB(namespace_), "NS",
-     .help = "namespace of the job (default: the file's, then the kubeconfig's)"},
-    {"context", 0, OPT_STRING, JOB(context), "NAME", .help = "use this context of the kubeconfig"},
-    {"scale", 0, OPT_STRINGS, JOB(scale), "ROLE=N", .help = "set the number of replicas of a role"},
-    {"nproc", 0, OPT_STRINGS, JOB(nproc), "ROLE=N",
-     .help = "set the number of processes per replica of a role"},
-    {"entrypoint", 0, OPT_STRINGS, JOB(entrypoint), "[ROLE=]CMD",
-     .help = "set the command of a role that runs its image's entry point"},
-    {"image", 0, OPT_STRINGS, JOB(put_images), "[NAME=]IMAGE",
-     .help = "use IMAGE for a role (NAME), for all of them (*), or for those without one"},
-    {"no-restart", 0, OPT_FLAG, JOB(no_restart),
-     .help = "start everything once, without restarts and retries"},
-    {"skip-init", 0, OPT_WORDS, JOB(skip_init), "NAME",
-     .help = "skip this init container, or all of them"},
-    {"code", 0, OPT_STRING, JOB(code), "DIR",
-     .help = "send this directory to the pods and run in it (at most 1 MB)"},
-    {"code-volume", 0, OPT_STRING, JOB(code_volume), "CLAIM[:SUBPATH]",
-     .help = "mount this claim as the code directory"},
-    {"claim", 0, OPT_STRINGS, JOB(claims), "NAME=CLAIM[:SUBPATH]",
-     .help = "mount this claim as a volume, an input or an output"},
-    OPT_END,
-};
-
-static const struct opt_part parts[] = {JOB_READ_PART(struct submit_options, job), OPT_PART_END};
+static bool command_begins(const void *options, const char *operand)
+{
+    return command_begins_with(&((const struct submit_options *)options)->command, operand);
+}
 
 const struct verb verb_submit = {
     .name = "submit",
-    .synopsis = "--on kubernetes [OPTION…] FILE",
-    .summary = "hand a job file to the operator of a cluster",
+    .synopsis = "FILE | -n N [--hosts H] [--] CMD…",
+    .summary = "hand a job to the daemon, which queues and runs it, or to a cluster",
     .about =
-        "Reads a job file of any dialect, converts it to Muster's own form and creates a MusterJob "
-        "in the cluster, which `muster operator` runs. Prints the id of the job, which is the name "
-        "of the object. ConfigMaps and Secrets of the file are applied before it.\n\nExit status: "
-        "0 on success, 1 if the cluster refuses the job or, with --wait, the job fails, 2 if the "
-        "file is not accepted.",
-    .opts = opts,
-    .parts = parts,
+        "Prints the id of the job on stdout and returns as soon as the job is stored. The "
+        "daemon starts it when the CPUs, memory and GPUs that it requests are free; muster "
+        "list says why a job waits. Starts the daemon if it is not running (muster serve).\n"
+        "\n"
+        "The job continues if the terminal is closed or the daemon is killed. muster wait, "
+        "show, logs, cancel and the other verbs take its id.\n"
+        "\n"
+        "With --on kubernetes the file is converted to Muster's own form and created as a "
+        "MusterJob, which `muster operator` runs; its id is the name of the object. ConfigMaps "
+        "and Secrets of the file are applied before it.",
+    .opts = submit_opts,
+    .parts = submit_parts,
     .usage_exit = EXIT_USAGE,
     .run = run,
+    .command_begins = command_begins,
 };

@@ -22,7 +22,7 @@
 
 enum { NAME_BYTES = 40, SUFFIX_BYTES = 5 };
 
-struct submission {
+struct handover {
     struct arena *a;
     const struct engine_class *place;
     struct submit_options *o;
@@ -51,7 +51,7 @@ static int refuse(const struct err *e)
 }
 
 /* Its own form, and what that lacks. */
-static const struct node *convert(struct submission *s, const struct job_spec *source,
+static const struct node *convert(struct handover *s, const struct job_spec *source,
                                   const struct job_spec *spec)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -92,7 +92,7 @@ static void annotate(struct arena *a, struct node *object, const char *key, cons
 }
 
 /* What is no part of the job: where its data is. */
-static void add_places(struct submission *s, struct node *object)
+static void add_places(struct handover *s, struct node *object)
 {
     auto_strbuf struct strbuf claims = STRBUF_INIT;
     const struct job_options *o = &s->o->job;
@@ -104,7 +104,7 @@ static void add_places(struct submission *s, struct node *object)
     annotate(s->a, object, OWN_CODE_VOLUME, o->code_volume);
 }
 
-static int check_plan(struct submission *s, const struct job_spec *spec, struct survey *survey,
+static int check_plan(struct handover *s, const struct job_spec *spec, struct survey *survey,
                       const struct plan **ret, struct err *e)
 {
     struct survey_request rq = job_survey(&s->o->job, spec, SURVEY_RUN);
@@ -133,7 +133,7 @@ static int check_inputs(const struct plan *plan, struct err *e)
     return 0;
 }
 
-static int add_job(struct submission *s, const struct job_spec *source)
+static int add_job(struct handover *s, const struct job_spec *source)
 {
     const char *name = new_name(s->a, source->name), *code_name;
     const struct node *file, *code = NULL;
@@ -199,7 +199,7 @@ static void noted(void *ctx, const char *text)
 }
 
 /* ConfigMaps and Secrets come first: pods of the job refer to them. */
-static void add_others(struct submission *s)
+static void add_others(struct handover *s)
 {
     for (size_t i = 0; i < s->jf->doc.n_roots; i++) {
         const struct node *root = s->jf->doc.roots[i];
@@ -209,7 +209,7 @@ static void add_others(struct submission *s)
     }
 }
 
-static int send_all(struct submission *s)
+static int send_all(struct handover *s)
 {
     const struct engine_apply how = {.objects = s->objects,
                                      .n = s->n,
@@ -231,7 +231,7 @@ int submit_to_cluster(const struct engine_class *place, struct submit_options *o
 {
     auto_arena struct arena *a = arena_new();
     const struct read_options how = job_read_options(&o->job);
-    struct submission s = {.a = a, .place = place, .o = o};
+    struct handover s = {.a = a, .place = place, .o = o};
     struct job_file jf;
     struct err e;
     int r = EXIT_USAGE;

@@ -37,6 +37,10 @@ int target_is_living(const struct run_ref *run)
         return target_failed(run, &e);
     if (run->alive)
         return 0;
+    if (run->served && run->exit_code < 0 && *run->fault) {
+        tell_error("%s continues, but %s", run->id, run->fault);
+        return EXIT_FAILED;
+    }
     if (run->kept_until)
         tell_error("%s is detached; use muster attach %s", run->id, run->id);
     else if (run->exit_code >= 0)

@@ -1,58 +1,138 @@
 /* wait.c - `muster wait`: until a run has ended, with the run's own exit code. */
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
 #include "base/io.h"
 #include "cli/target.h"
 #include "cli/tell.h"
+#include "client/daemon.h"
 
-static int run_wait(const struct verb *verb, int argc, char **argv)
+struct options {
+    bool all;
+};
+
+#define POLL_MS 200 /* how often a daemon that is not there is looked for */
+
+/* The daemon may be killed and started again meanwhile: the job goes on. */
+static int wait_served(struct arena *a, const struct run_ref *run)
 {
-    auto_arena struct arena *a = arena_new();
-    struct operands ops;
-    struct run_ref run, after;
+    static const struct timespec moment = {.tv_nsec = POLL_MS * NS_PER_MS};
+    const struct node *job;
+    bool told = false;
+    struct err e;
+
+    for (;;) {
+        int r = daemon_ask_job(a, "wait", run->id, 0, &job, &e);
+        const struct node *code = r == 0 ? node_get(job, "exit_code") : NULL;
+
+        if (code && code->type == NODE_INT)
+            return (int)code->i;
+        if (r == -EPERM || r == 0) {
+            (void)target_failed(run, &e);
+            return EXIT_MUSTER;
+        }
+        if (!told && (r == -ENOENT || r == -ECONNREFUSED))
+            tell_warning("the daemon is not running; its jobs continue, and their ends are seen "
+                         "when it runs again (muster serve)");
+        told |= r == -ENOENT || r == -ECONNREFUSED;
+        (void)nanosleep(&moment, NULL);
+    }
+}
+
+static int wait_one(struct arena *a, const struct run_ref *run)
+{
+    struct run_ref after;
     struct err e;
     bool ended;
-    int code = target_operands(verb, NULL, argc, argv, 1, &ops);
 
-    if (code == 0)
-        code = target_pick(verb, a, ops.n ? ops.v[0] : NULL, RUNS_LIVING_FIRST, &run);
-    if (code != 0)
-        return code;
-    if (run.kept_until) {
-        tell_error("%s is detached, and only muster attach %s learns how it ends", run.id, run.id);
+    if (run->served && run->exit_code < 0)
+        return wait_served(a, run);
+    if (run->served && !*run->dir)
+        return run->exit_code;
+    if (run->kept_until) {
+        tell_error("%s is detached, and only muster attach %s learns how it ends", run->id,
+                   run->id);
         return EXIT_MUSTER;
     }
-    if (runs_is_stuck(&run, &e)) {
+    if (runs_is_stuck(run, &e)) {
         auto_strbuf struct strbuf text = STRBUF_INIT;
 
-        strbuf_addf(&text, "%s cannot end: %s", run.id, e.text);
+        strbuf_addf(&text, "%s cannot end: %s", run->id, e.text);
         tell_warning(text.buf);
     }
-    auto_close int fd = runs_open(&run, true, &ended, &e);
-    if (fd < 0 || runs_at(a, run.dir, &after, &e) < 0) {
-        (void)target_failed(&run, &e);
+    auto_close int fd = runs_open(run, true, &ended, &e);
+    if (fd < 0 || runs_at(a, run->dir, &after, &e) < 0) {
+        (void)target_failed(run, &e);
         return EXIT_MUSTER;
     }
     if (after.exit_code < 0 && *after.fault) {
-        tell_error("%s has ended, but %s", run.id, after.fault);
+        tell_error("%s has ended, but %s", run->id, after.fault);
         return EXIT_MUSTER;
     }
     if (after.exit_code < 0) {
-        tell_error("%s ended without a report: the muster process was killed", run.id);
+        tell_error("%s ended without a report: the muster process was killed", run->id);
         return EXIT_MUSTER;
     }
     return after.exit_code;
 }
 
-static const struct opt opts[] = {OPT_END};
+/* All that have not ended. */
+static int wait_all(void)
+{
+    auto_arena struct arena *a = arena_new();
+    struct runs runs;
+    int code = 0;
+
+    runs_list(a, &runs);
+    for (size_t i = 0; i < runs.n; i++)
+        if (runs.v[i].alive || (runs.v[i].served && runs.v[i].exit_code < 0)) {
+            int r = wait_one(a, &runs.v[i]);
+
+            code = code ? code : r;
+        }
+    return code;
+}
+
+static int run_wait(const struct verb *verb, int argc, char **argv)
+{
+    struct options o = {0};
+    struct operands ops;
+    int result = 0;
+
+    if (opts_parse(verb, &o, argc, argv, &ops) < 0)
+        return verb->usage_exit;
+    if (ops.rest)
+        return usage_error(verb, "takes no command");
+    if (o.all)
+        return ops.n ? usage_error(verb, "--all and an ID cannot be used together") : wait_all();
+    for (int i = 0; i < (ops.n ? ops.n : 1); i++) {
+        auto_arena struct arena *a = arena_new();
+        struct run_ref run;
+        int code = target_pick(verb, a, ops.n ? ops.v[i] : NULL, RUNS_LIVING_FIRST, &run);
+
+        if (code == 0)
+            code = wait_one(a, &run);
+        result = result ? result : code;
+    }
+    return result;
+}
+
+static const struct opt opts[] = {
+    {"all", 0, OPT_FLAG, offsetof(struct options, all),
+     .help = "wait for all jobs that have not ended"},
+    OPT_END,
+};
 
 const struct verb verb_wait = {
     .name = "wait",
-    .synopsis = "[ID]",
+    .synopsis = "[ID… | --all]",
     .summary = "wait until a job has ended, and exit with its code",
     .about =
         "Exits as muster run does: with the job's own code, 125 if the run was lost or there "
         "is no such run. A job that has ended gives its code at once. A detached job is not waited "
         "for: "
-        "use muster attach.\n"
+        "use muster attach. With several jobs, exits with the first code that is not 0.\n"
         "\n" TARGET_ID "Defaults to the only running job, or to the newest run if none is running.",
     .opts = opts,
     .usage_exit = EXIT_MUSTER,

@@ -18,7 +18,9 @@
 #include "journal/away.h"
 #include "journal/journal.h"
 #include "client/ask.h"
+#include "client/daemon.h"
 #include "client/replay.h"
+#include "client/served.h"
 #include "rundir/places.h"
 #include "rundir/retention.h"
 #include "rundir/rundir.h"
@@ -92,11 +94,14 @@ static void fill_left(struct arena *a, int dir_fd, struct run_ref *ret)
     bool kept = until > clock_real();
     struct err e;
 
-    if (replay_fill(a, dir_fd, kept ? "detached" : "lost", ret, &e) < 0)
+    ret->served = faccessat(dir_fd, RUNDIR_SERVED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    if (replay_fill(a, dir_fd, kept ? "detached" : ret->served ? "no daemon" : "lost", ret, &e) < 0)
         ret->fault =
             arena_printf(a, "its report is missing and its journal cannot be read: %s", e.text);
     else if (ret->no_report)
         ret->fault = "its report is missing";
+    else if (ret->served)
+        ret->fault = "the daemon that runs it is not running; start it with `muster serve`";
     if (kept && ret->exit_code < 0)
         ret->kept_until = until;
 }
@@ -219,16 +224,26 @@ static int is_run(const struct dirent *d)
     return d->d_name[0] >= '0' && d->d_name[0] <= '9';
 }
 
+static void append(struct arena *a, struct runs *runs, const struct run_ref *ref)
+{
+    if (runs->n == runs->cap) {
+        size_t cap = runs->cap ? 2 * runs->cap : 64;
+        struct run_ref *v = arena_calloc(a, cap, sizeof(*v));
+
+        if (runs->n)
+            memcpy(v, runs->v, runs->n * sizeof(*v));
+        runs->v = v;
+        runs->cap = cap;
+    }
+    runs->v[runs->n++] = *ref;
+}
+
 static void add(struct arena *a, struct runs *runs, const struct run_ref *ref)
 {
     for (size_t i = 0; i < runs->n; i++)
         if (strcmp(runs->v[i].id, ref->id) == 0)
             return;
-    struct run_ref *v = arena_calloc(a, runs->n + 1, sizeof(*v));
-    if (runs->n)
-        memcpy(v, runs->v, runs->n * sizeof(*v));
-    v[runs->n++] = *ref;
-    runs->v = v;
+    append(a, runs, ref);
 }
 
 static void add_each(struct arena *a, const char *home, bool scratch, struct runs *runs)
@@ -252,7 +267,7 @@ static void add_each(struct arena *a, const char *home, bool scratch, struct run
 /* An id has the start to the second, and is there whatever else is not. */
 static ns_t start_of(const struct run_ref *r)
 {
-    return r->started ? r->started : retention_id_time(r->id);
+    return r->started ? r->started : r->submitted ? r->submitted : retention_id_time(r->id);
 }
 
 static int by_start(const void *a, const void *b)
@@ -261,6 +276,32 @@ static int by_start(const void *a, const void *b)
     ns_t s = start_of(x), t = start_of(y);
 
     return s != t ? (s < t ? -1 : 1) : strcmp(x->id, y->id);
+}
+
+/* --- jobs of the daemon ----------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct run_ref *)a)->id, ((const struct run_ref *)b)->id);
+}
+
+static void add_served(struct arena *a, struct runs *runs)
+{
+    struct daemon_jobs jobs;
+    size_t known = runs->n;
+
+    if (daemon_jobs(a, &jobs, NULL) < 0)
+        return;
+    if (known)
+        qsort(runs->v, known, sizeof(*runs->v), by_id);
+    for (size_t i = 0; i < jobs.n; i++) {
+        struct run_ref ref = nothing_known(node_text(node_get(jobs.v[i], "id"), ""), "");
+        struct run_ref *there = known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
+
+        served_fill(jobs.v[i], there ? there : &ref);
+        if (!there)
+            append(a, runs, &ref);
+    }
 }
 
 void runs_list(struct arena *a, struct runs *ret)
@@ -274,6 +315,7 @@ void runs_list(struct arena *a, struct runs *ret)
         add_each(a, homes.v[i], false, ret);
     for (size_t i = 0; i < scratch.n; i++) /* their directories may be anywhere: --run-dir */
         add_each(a, scratch.v[i], true, ret);
+    add_served(a, ret);
     if (ret->n)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
@@ -454,6 +496,11 @@ int runs_open(const struct run_ref *run, bool wait, bool *ret_ended, struct err 
 {
     auto_close int fd = open(run->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+    if (fd < 0 && run->waiting)
+        return err_set(e, -ENOENT, "it has not started yet%s%s", *run->waiting ? ": " : "",
+                       run->waiting);
+    if (fd < 0 && run->served && !*run->dir)
+        return err_set(e, -ENOENT, "its run directory was removed");
     if (fd < 0)
         return err_sys(e, -errno, "%s", *run->dir ? run->dir : run->id);
     while (flock(fd, wait ? LOCK_SH : LOCK_SH | LOCK_NB) < 0) {
@@ -478,6 +525,9 @@ int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf text = STRBUF_INIT;
     auto_free char *link = xasprintf("%s/scratch", run->dir);
+
+    if (run->waiting)
+        return served_ask(a, run, request, e);
     auto_close int fd = open(run->scratch ? run->scratch : link, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct json j = ask_begin(&text, request);
     struct answer an = {.body = STRBUF_INIT};
@@ -506,6 +556,10 @@ static int report_of_ended(int fd, const struct run_ref *run, struct strbuf *ret
  * tells when that is over. */
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
 {
+    if (!*run->dir && run->served) {
+        served_report(run, ret);
+        return 0;
+    }
     for (int i = 0;; i++) {
         bool ended = false;
         auto_close int fd = runs_open(run, false, &ended, e);

@@ -1,4 +1,5 @@
-/* runs.h - finds runs: running ones by their sockets, ended ones by their run directories.
+/* runs.h - finds runs: running ones by their sockets, ended ones by their run directories, those
+ * that wait to be started by asking the daemon.
  *
  * A run is alive while its run directory is locked (rundir.h); with a shared lock, its records are
  * complete. A run that has ended without a report that can be read is read from its journal
@@ -23,7 +24,8 @@ struct run_ref {
     const char *dir;                 /* the run directory */
     const char *scratch;             /* only if alive; NULL otherwise */
     const char *state;  /* the phase, the outcome; "starting", "stopped", "not responding",
-                        * "refused", "detached", "lost", "unreadable" */
+                        * "refused", "detached", "lost", "unreadable", "waiting" (in the
+                        * daemon's queue), "no daemon" */
     const char *remark; /* on the state: "supervisor stopped"; or "" */
     bool alive;
     bool refused;        /* alive, but of another user */
@@ -36,11 +38,18 @@ struct run_ref {
     bool no_report;      /* ended; known only from its journal */
     const char *fault; /* what is wrong with its records: "its report cannot be read: …"; or "" */
     ns_t kept_until;   /* detached: the platform keeps it until then; else 0 */
+    /* Of a job of the daemon. Its run directory is there once it has started; before, it is alive
+     * and has none. */
+    bool served;
+    const char *queue; /* NULL: not of a daemon that answers */
+    int priority;
+    ns_t submitted;
+    const char *waiting; /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
 };
 
 struct runs { /* in the arena, in the order in which they started */
     struct run_ref *v;
-    size_t n;
+    size_t n, cap;
     struct err fault; /* code 0, or the first directory of runs that could not be read */
 };
 

@@ -67,6 +67,10 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
 int job_file_read_copy(struct arena *a, const char *path, int dirfd, const char *copy,
                        const struct read_options *opts, struct job_file *ret, struct err *e);
 
+/* The same from the text that the file had. */
+int job_file_read_kept(struct arena *a, const char *path, const char *text, size_t len,
+                       const struct read_options *opts, struct job_file *ret, struct err *e);
+
 /* A job that is in no file: the body of a request, an object of a cluster. */
 struct job_text {
     const char *name;        /* what messages call it: "request", "mpijobs/pi" */

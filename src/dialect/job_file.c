@@ -327,6 +327,17 @@ int job_file_read(struct arena *a, const char *path, const struct read_options *
     return r < 0 ? r : read_from(a, path, &text, opts, ret, e);
 }
 
+int job_file_read_kept(struct arena *a, const char *path, const char *text, size_t len,
+                       const struct read_options *opts, struct job_file *ret, struct err *e)
+{
+    auto_strbuf struct strbuf copy = STRBUF_INIT;
+
+    if (len > LIMIT_FILE_BYTES)
+        return err_set(e, -EFBIG, "%s has more than %d bytes", path, LIMIT_FILE_BYTES);
+    strbuf_add(&copy, text, len);
+    return read_from(a, path, &copy, opts, ret, e);
+}
+
 int job_file_read_copy(struct arena *a, const char *path, int dirfd, const char *copy,
                        const struct read_options *opts, struct job_file *ret, struct err *e)
 {

@@ -37,6 +37,10 @@ struct survey_request {
     int64_t memory;                   /* the same */
     int gpus;                         /* pretended; -1: as found */
     bool require_gpus;                /* found, not pretended */
+    /* Of a job that runs already: its ports, spec_n_ports() of them. They are reserved again as far
+     * as its own processes do not hold them. NULL: free ones are looked for. */
+    const int *ports;
+    const char *const *visible_gpus; /* per replica, "0,3"; NULL: shared out in order */
 };
 
 struct survey {

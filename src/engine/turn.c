@@ -2,6 +2,7 @@
 #include "engine/turn.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -15,8 +16,9 @@ struct turn {
     struct journal *journal;
     struct engine *engine;
     struct turn_host host;
-    struct events folded; /* and not committed */
-    struct arena *texts;  /* of these; NULL: they have none */
+    struct events folded;  /* and not committed */
+    struct arena *texts;   /* of these; NULL: they have none */
+    struct events decided; /* and not carried out; without their texts */
 };
 
 struct turn *turn_new(struct job *job, struct journal *jn, struct engine *en,
@@ -33,6 +35,7 @@ void turn_free(struct turn *t)
     if (!t)
         return;
     events_release(&t->folded);
+    events_release(&t->decided);
     arena_free(t->texts);
     free(t);
 }
@@ -73,6 +76,31 @@ void turn_observe(struct turn *t, const struct observation *o)
     job_observe(t->job, o, &es);
     fold(t, &es);
     events_release(&es);
+}
+
+void turn_missing(struct turn *t, ns_t now)
+{
+    const struct plan *plan = t->job->plan;
+
+    for (uint32_t i = 0; i < plan->n_processes; i++) {
+        const struct process *p = &plan->processes[i];
+        const struct missing *m = plan_missing(plan, p);
+        struct observation o = {
+            .kind = OBS_SPAWN_FAILED,
+            .at = now,
+            .process = i,
+            .end = {
+                .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1}};
+
+        if (!m)
+            continue;
+        o.end.exec_errno = m->code;
+        (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "exec");
+        if (m->init >= 0)
+            (void)snprintf(o.end.init, sizeof(o.end.init), "%s",
+                           plan->replicas[p->replica].role->init[m->init].name);
+        turn_observe(t, &o);
+    }
 }
 
 /* What a watcher reports because of an event belongs to the next batch. */
@@ -138,14 +166,24 @@ static void carry_out(struct turn *t, const struct event *ev)
     }
 }
 
-/* False: nothing was due. */
-static bool decide(struct turn *t, ns_t now)
+bool turn_decide(struct turn *t, ns_t now)
 {
     struct events es = {0};
 
     job_decide(t->job, now, &es);
     fold(t, &es);
-    turn_commit(t);
+    for (size_t i = 0; i < es.n; i++)
+        events_add(&t->decided, &es.v[i]); /* their texts are not looked at again */
+    events_release(&es);
+    return t->folded.n > 0 || t->decided.n > 0;
+}
+
+/* False: nothing was decided. An engine may report something at once, but decides nothing. */
+static bool carry_out_decided(struct turn *t)
+{
+    struct events es = t->decided;
+
+    t->decided = (struct events){0};
     for (size_t i = 0; i < es.n; i++)
         carry_out(t, &es.v[i]);
     bool any = es.n > 0;
@@ -153,13 +191,25 @@ static bool decide(struct turn *t, ns_t now)
     return any;
 }
 
+ns_t turn_act(struct turn *t, ns_t now)
+{
+    tell_watchers(t);
+    bool any = carry_out_decided(t);
+
+    if (any && t->engine->ops->commit)
+        t->engine->ops->commit(t->engine);
+    return any || t->folded.n > 0 ? now : job_wake(t->job);
+}
+
 ns_t turn_run(struct turn *t, ns_t now)
 {
     int rounds = 0;
 
-    do
+    do {
         turn_commit(t); /* also what the engine has reported at once */
-    while (decide(t, now) && ++rounds < MAX_ROUNDS);
+        (void)turn_decide(t, now);
+        turn_commit(t);
+    } while (carry_out_decided(t) && ++rounds < MAX_ROUNDS);
     if (rounds > 0 && t->engine->ops->commit)
         t->engine->ops->commit(t->engine);
     return rounds < MAX_ROUNDS ? job_wake(t->job) : now;

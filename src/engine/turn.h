@@ -39,6 +39,10 @@ void turn_free(struct turn *t); /* NULL is fine; commits nothing */
 void turn_observe(struct turn *t, const struct observation *o);
 void turn_event(struct turn *t, const struct event *ev);
 
+/* For a job that has just been created: what cannot be executed is known before anything starts, so
+ * these processes have failed already. */
+void turn_missing(struct turn *t, ns_t now);
+
 /* Commits what was folded, and calls the watchers. Only for hosts that observe something as a
  * result in the same turn; turn_run() starts with it. */
 void turn_commit(struct turn *t);
@@ -46,6 +50,19 @@ void turn_commit(struct turn *t);
 /* Commits, decides and carries out until nothing is due at now. Returns when to call it again
  * if nothing is reported; 0: no need. */
 ns_t turn_run(struct turn *t, ns_t now);
+
+/* The same in two steps, for a host that commits the journals of many jobs at once:
+ *
+ *   turn_decide()  of each job that something was reported of, or whose time has come;
+ *   the host makes all their journals durable, with one commit;
+ *   turn_act()     of each of them.
+ *
+ * turn_decide() folds what is due at now. False: there is nothing to commit and nothing to do.
+ * turn_act() calls the watchers and carries out; returns when to decide again if nothing is
+ * reported: now if something may follow at once, 0 if there is no need. If the commit fails, the
+ * host calls turn_act() later, after one that succeeds; turn_decide() may be called meanwhile. */
+bool turn_decide(struct turn *t, ns_t now);
+ns_t turn_act(struct turn *t, ns_t now);
 
 /* After a replay: repeats the decisions of the journal that may not have been carried out. Engines
  * ignore what is already done. */

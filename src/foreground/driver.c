@@ -582,31 +582,6 @@ static void begin(struct driver *d)
     (void)uv_timer_start(&d->status, on_status, STATUS_MS, STATUS_MS);
 }
 
-/* What cannot be executed is known before anything starts: these processes have failed already.
- * Whoever asked for the replicas of a failed job to be kept gets replicas. */
-static void report_missing(struct driver *d)
-{
-    for (uint32_t i = 0; !d->opts->rules.hold && i < d->plan->n_processes; i++) {
-        const struct process *p = &d->plan->processes[i];
-        const struct missing *m = plan_missing(d->plan, p);
-        struct observation o = {
-            .kind = OBS_SPAWN_FAILED,
-            .at = clock_run(),
-            .process = i,
-            .end = {
-                .known = true, .code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1}};
-
-        if (!m)
-            continue;
-        o.end.exec_errno = m->code;
-        (void)snprintf(o.end.exec_what, sizeof(o.end.exec_what), "exec");
-        if (m->init >= 0)
-            (void)snprintf(o.end.init, sizeof(o.end.init), "%s",
-                           d->plan->replicas[p->replica].role->init[m->init].name);
-        observed(d, &o);
-    }
-}
-
 /* What is running is shown from here on. */
 static void follow_present(struct driver *d)
 {
@@ -732,8 +707,8 @@ static void go(struct driver *d, const struct rundir *rd)
     watch_for_hang(d, rd);
     if (opts->attach)
         follow_present(d);
-    else
-        report_missing(d);
+    else if (!opts->rules.hold) /* who asked for the replicas of a failed job gets replicas */
+        turn_missing(d->turn, clock_run());
     turn(d);
     if (opts->begun)
         opts->begun(opts->ctx);

@@ -347,6 +347,7 @@ void report_write(const struct job *job, const struct report_context *ctx, struc
     json_kv_str(j, "engine", ctx->engine);
     json_kv_str(j, "isolation", job->plan->facts->site.isolation);
     json_kv_str(j, "run_dir", plan_records(job->plan));
+    json_kv_str(j, "phase", job_state_name(job));
     json_key(j, "outputs");
     json_array(j);
     for (const char *const *path = ctx->outputs; path && *path; path++)

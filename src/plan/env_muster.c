@@ -84,6 +84,8 @@ const char *plan_gpus(struct arena *a, const struct plan *plan, const struct rep
 
     if (mine <= 0)
         return NULL;
+    if (plan->facts->site.visible_gpus && !plan->facts->machine.gpus_pretended)
+        return plan->facts->site.visible_gpus[replica->id];
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         int64_t gpu = plan->replicas[i].role->res.gpu;
 

@@ -142,6 +142,8 @@ struct site {
     const char *isolation_why; /* why not a better level, or NULL */
     uint32_t network; /* level `network`: its /16, as a number; 0 = replicas are on the loopback */
     const int *ports; /* spec_n_ports() of them, in its order; 0 = not reserved */
+    /* Per replica: the GPUs that it may see, "0,3"; NULL: shared out in the order of replicas. */
+    const char *const *visible_gpus;
     const char *interface;         /* connects the replicas: "lo", "eth0" */
     const char *const *interfaces; /* names that exist for a replica, NULL-terminated */
 

@@ -65,7 +65,8 @@ int command_line_read(int run_fd, struct command_line *ret, struct err *e)
     bool fine = is_text(cwd) && argv && argv->type == NODE_SEQ && argv->n > 0;
     for (size_t i = 0; fine && i < argv->n; i++)
         fine = is_text(argv->items[i]);
-    if (!fine || strcmp(argv->items[0]->text, "run") != 0)
+    if (!fine ||
+        (strcmp(argv->items[0]->text, "run") != 0 && strcmp(argv->items[0]->text, "submit") != 0))
         return err_set(e, -EINVAL, COMMAND_NAME " of the run is damaged");
     for (size_t i = 0; i < argv->n; i++)
         strvec_push(&ret->argv, argv->items[i]->text);

@@ -13,7 +13,7 @@
 #define COMMAND_NAME "command.json" /* {"version":1,"argv":["run",…],"cwd":"/…"} */
 
 struct command_line {
-    struct strvec argv; /* from the verb on: "run", "job.yaml" */
+    struct strvec argv; /* from the verb on: "run", "job.yaml"; "submit", … */
     char *cwd;
 };
 #define COMMAND_INIT                                                                               \

@@ -35,6 +35,7 @@ static const struct {
     {"", S_IFREG, IS, JOURNAL_NAME},
     {"", S_IFREG, IS, AWAY_NAME},
     {"", S_IFREG, IS, RUNDIR_JOB_FILE},
+    {"", S_IFREG, IS, RUNDIR_SERVED},
     {"", S_IFREG, IS, "launches"},
     {"", S_IFREG, IS, RECORD_NAME},
     {"", S_IFREG, IS, "exits"},

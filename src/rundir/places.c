@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 
 #define FRESH_LETTERS 6
@@ -43,17 +45,33 @@ static int can_write(const char *path)
     return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
-/* The user's own directory for state, or NULL if nothing says which it is. */
+const char *places_home(void)
+{
+    const char *home = getenv("MUSTER_HOME");
+
+    return home && *home == '/' ? home : NULL;
+}
+
+/* The user's own directory for our state, or NULL if nothing says which it is. */
 static char *state_home(void)
 {
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
+    if (places_home())
+        return xstrdup(places_home());
     if (xdg && *xdg == '/')
-        return xstrdup(xdg);
+        return xasprintf("%s/muster", xdg);
     if (home && *home == '/')
-        return xasprintf("%s/.local/state", home);
+        return xasprintf("%s/.local/state/muster", home);
     const struct passwd *pw = getpwuid(geteuid());
-    return pw && *pw->pw_dir == '/' ? xasprintf("%s/.local/state", pw->pw_dir) : NULL;
+    return pw && *pw->pw_dir == '/' ? xasprintf("%s/.local/state/muster", pw->pw_dir) : NULL;
+}
+
+char *places_daemon_state(void)
+{
+    auto_free char *state = state_home();
+
+    return state ? xasprintf("%s/daemon", state) : NULL;
 }
 
 /* $XDG_RUNTIME_DIR if it is set, as it is. */
@@ -135,8 +153,24 @@ static char *fresh_home(void)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
+/* Below MUSTER_HOME, or a directory of its own in /tmp if that path is too long for sockets: named
+ * after the path, so that every muster with this home finds it. */
+static char *home_scratch(void)
+{
+    const char *home = places_home();
+    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    if (strlen(home) <= LIMIT_HOME_PATH)
+        return xasprintf("%s/run", home);
+    for (const char *p = home; *p; p++)
+        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return xasprintf("%s/muster-%u-%016llx", tmp_dir(), geteuid(), (unsigned long long)h);
+}
+
 char *places_scratch(struct strvec *notes)
 {
+    if (places_home())
+        return home_scratch();
     const char *runtime = runtime_dir(), *fault = runtime ? runtime_fault(runtime) : NULL;
     struct stat st;
 
@@ -158,7 +192,7 @@ char *places_scratch(struct strvec *notes)
 char *places_runs(const char *scratch, struct strvec *notes)
 {
     auto_free char *state = state_home();
-    auto_free char *usual = state ? xasprintf("%s/muster/runs", state) : NULL;
+    auto_free char *usual = state ? xasprintf("%s/runs", state) : NULL;
     int r = usual ? can_write(usual) : -ENOENT;
 
     if (r == 0)
@@ -181,6 +215,10 @@ void places_all_scratch(struct strvec *ret)
 {
     auto_free char *tmp = tmp_home();
 
+    if (places_home()) {
+        strvec_push_take(ret, home_scratch());
+        return;
+    }
     if (runtime_dir())
         strvec_pushf(ret, "%s/muster", runtime_dir());
     if (places_is_private(tmp))
@@ -194,7 +232,7 @@ void places_all_runs(struct strvec *ret)
     auto_free char *state = state_home();
 
     if (state)
-        strvec_pushf(ret, "%s/muster/runs", state);
+        strvec_pushf(ret, "%s/runs", state);
     places_all_scratch(&scratch);
     for (size_t i = 0; i < scratch.n; i++)
         if (access(scratch.v[i], X_OK) == 0)

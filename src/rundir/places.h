@@ -6,6 +6,10 @@
  *   SCRATCH           $XDG_RUNTIME_DIR/muster, if that directory is ours; else /tmp/muster-UID;
  *                     if somebody else has that: /tmp/muster-UID.XXXXXX
  *
+ * With MUSTER_HOME both are below it: runs and run; if its path is too long for sockets, SCRATCH is
+ * /tmp/muster-UID-HASH. The daemon has the directory `daemon` of each: its database beside the run
+ * directories, its socket in SCRATCH.
+ *
  * Nothing is made here: whether a place can be used is found out by looking. Sockets are made below
  * SCRATCH, so the path is short and nobody else may be able to put something there first.
  */
@@ -20,6 +24,11 @@
  * so. */
 char *places_scratch(struct strvec *notes);
 char *places_runs(const char *scratch, struct strvec *notes);
+
+/* $MUSTER_HOME, or NULL. */
+const char *places_home(void);
+/* Where the daemon keeps its database, as a heap string; NULL: nothing says where. */
+char *places_daemon_state(void);
 
 /* Everywhere where there may be runs, the usual place first. */
 void places_all_runs(struct strvec *ret);

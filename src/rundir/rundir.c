@@ -120,7 +120,7 @@ static int lock_soon(int fd)
     return 0;
 }
 
-int rundir_open(struct rundir *rd, struct err *e)
+static int open_again(struct rundir *rd, struct err *e)
 {
     int r = make_scratch_home(rd, e);
 
@@ -131,8 +131,28 @@ int rundir_open(struct rundir *rd, struct err *e)
     if (r < 0)
         return err_sys(e, r, "cannot lock the run directory %s", rd->path);
     rd->logs_fd = openat(rd->fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (rd->logs_fd < 0)
-        return err_sys(e, -errno, "cannot open %s/logs", rd->path);
+    return rd->logs_fd < 0 ? err_sys(e, -errno, "cannot open %s/logs", rd->path) : 0;
+}
+
+int rundir_adopt(struct rundir *rd, struct err *e)
+{
+    int r = open_again(rd, e);
+
+    if (r < 0)
+        return r;
+    rd->scratch_fd = open(rd->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (rd->scratch_fd < 0)
+        return make_scratch(rd, e);
+    r = lock_soon(rd->scratch_fd);
+    return r < 0 ? err_sys(e, r, "cannot lock %s", rd->scratch) : 0;
+}
+
+int rundir_open(struct rundir *rd, struct err *e)
+{
+    int r = open_again(rd, e);
+
+    if (r < 0)
+        return r;
     (void)io_remove_tree(AT_FDCWD, rd->scratch, NULL); /* of a muster that was killed */
     r = make_scratch(rd, e);
     if (r < 0)

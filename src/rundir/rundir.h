@@ -26,7 +26,8 @@
 #define HANG_JSON "hang.json"
 /* The job file as it was, of a run that another muster may attach to; removed at its end. */
 #define RUNDIR_JOB_FILE "job-file"
-#define RUNDIR_LINK "run" /* in the scratch directory: which run directory it belongs to */
+#define RUNDIR_SERVED "served" /* of a run of the daemon: it goes on without a muster process */
+#define RUNDIR_LINK "run"      /* in the scratch directory: which run directory it belongs to */
 
 struct rundir {
     char *run_id, *path, *scratch; /* heap */
@@ -51,6 +52,9 @@ int rundir_make(struct rundir *rd, struct err *e);
 /* Takes over the directories of a run that goes on without its muster. -EBUSY: somebody else has
  * it. */
 int rundir_open(struct rundir *rd, struct err *e);
+/* The same for a run whose supervisor is here: the scratch directory, with its sockets, stays. It
+ * is made again if it is gone. */
+int rundir_adopt(struct rundir *rd, struct err *e);
 /* The run goes on without us: removes the scratch directory. */
 void rundir_leave(struct rundir *rd);
 

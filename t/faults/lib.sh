@@ -12,7 +12,7 @@
 #   no_fault NAME           tests of what every ending must be: $rc is a number below 126 or 128 + a signal that the
 #                           test sent ($SENT), and $err has no words of a broken program
 #
-# about: src/base/io src/base/clock src/base/procs src/base/cgroup src/engine src/foreground src/client src/inspect src/rundir src/shim t/faults t/lib.sh
+# about: src/base/io src/base/clock src/base/procs src/base/cgroup src/engine src/foreground src/client src/daemon src/inspect src/rundir src/shim t/faults t/lib.sh
 top=$(cd "${0%/*}/../.." && pwd)
 MUSTER=${MUSTER:-$top/build/muster}
 MUSTER_FAULTY=${MUSTER_FAULTY:-$top/build/test/muster}

@@ -20,7 +20,7 @@ static void habits(void)
 
     is_str(habit_verb("ps", &line)->name, "list", "ps is list");
     ok(!line, "and is accepted");
-    is_str(habit_verb("submit", &line)->name, "run", "submit is run");
+    is_str(habit_verb("train", &line)->name, "run", "train is run");
     is_str(line, "muster run FILE", "with the line to type");
     ok(!habit_verb("frobnicate", &line), "a word of no tool");
     for (size_t i = 0; verbs[i]; i++)

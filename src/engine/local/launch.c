@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -22,6 +23,8 @@
 
 #include "base/cleanup.h"
 #include "base/creation.h"
+#include "base/io.h"
+#include "base/procs.h"
 #include "base/strvec.h"
 #include "shim/wire.h"
 
@@ -191,6 +194,29 @@ int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct
     return 0;
 }
 
+#define SHIM_NOTE "shim.pid" /* "PID STARTTIME" */
+
+int shim_note_pid(int scratch_fd, const struct shim_process *shim, struct err *e)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "%d %llu\n", (int)shim->pid, proc_start_time(shim->pid));
+
+    return io_write_atomic(scratch_fd, SHIM_NOTE, text, (size_t)n, e);
+}
+
+static bool noted_shim_lives(int scratch_fd)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    char *end;
+
+    if (io_read_regular(scratch_fd, SHIM_NOTE, 64, &text, NULL) < 0)
+        return false;
+    long pid = strtol(text.buf, &end, 10);
+    unsigned long long since = strtoull(end, NULL, 10);
+    char state = pid > 0 ? proc_state((pid_t)pid) : 0;
+    return state && state != 'Z' && since != 0 && proc_start_time((pid_t)pid) == since;
+}
+
 /* By way of /proc, because sun_path is short. Who listens there is the shim, as seen from here. */
 int shim_connect(int scratch_fd, struct shim_process *ret, struct err *e)
 {
@@ -201,8 +227,13 @@ int shim_connect(int scratch_fd, struct shim_process *ret, struct err *e)
 
     (void)snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/" WIRE_MASTER_SOCKET,
                    scratch_fd);
-    if (sock < 0 || connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0)
-        return err_sys(e, -errno, "the job's supervisor does not respond");
+    if (sock < 0 || connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+        int code = -errno;
+
+        if ((code == -ENOENT || code == -ECONNREFUSED) && noted_shim_lives(scratch_fd))
+            return err_set(e, -EAGAIN, "the job's supervisor does not listen yet");
+        return err_sys(e, code, "the job's supervisor does not respond");
+    }
     if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
         return err_set(e, -EPERM, "the job's supervisor is another user's");
     int pidfd = peer.pid > 0 ? pidfd_open(peer.pid, 0) : -1;

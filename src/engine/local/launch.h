@@ -31,8 +31,13 @@ bool launch_lacks_resource(int code);
  * are not allowed here; e says what to allow. */
 int shim_launch(const struct shim_launch *what, struct shim_process *ret, struct err *e);
 
+/* Notes in the scratch directory which process it is, for shim_connect(). */
+int shim_note_pid(int scratch_fd, const struct shim_process *shim, struct err *e);
+
 /* Connects to a shim that waits for its master, by the socket in its scratch directory. -ENOENT,
- * -ECONNREFUSED: there is none. It is no child of ours: its pidfd tells its end, not its status. */
+ * -ECONNREFUSED: there is none. -EAGAIN: the noted one lives and has no socket: it is starting or
+ * ending, and to start another one now would run the job twice. It is no child of ours: its pidfd
+ * tells its end, not its status. */
 int shim_connect(int scratch_fd, struct shim_process *ret, struct err *e);
 
 #endif

@@ -329,7 +329,7 @@ int local_open(const struct engine_open *how, struct engine **ret, struct err *e
     if (how->plan->facts->machine.cgroup_limits && cgroup_enter_leaf(e) < 0)
         lo->client->note(lo->client->ctx, e->text); /* the job runs, without its limits */
     /* a job that is refused has none until something is asked of it */
-    int r = plan_refused(how->plan) ? 0 : shim_begin(lo, e);
+    int r = plan_refused(how->plan) || how->resumes ? 0 : shim_begin(lo, e);
     if (r < 0) {
         local_free(&lo->engine);
         return r;

@@ -13,7 +13,7 @@
 int local_open(const struct engine_open *how, struct engine **ret, struct err *e);
 
 /* Connects to the shim of a run that was opened with `waits` and whose muster is gone. -ENOENT,
- * -ECONNREFUSED: there is none. */
+ * -ECONNREFUSED: there is none. -EAGAIN: it lives, and does not listen yet or is ending. */
 int local_attach(const struct engine_open *how, struct engine **ret, struct err *e);
 
 extern const struct engine_here local_here;

@@ -346,6 +346,18 @@ int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, 
     return r;
 }
 
+void ports_hold(const struct job_spec *spec, bool own_network, const int *numbers,
+                struct leases *held)
+{
+    size_t n = own_network ? 0 : spec_n_ports(spec);
+
+    *held = (struct leases){.fds = xcalloc(n + 1, sizeof(int)), .n = n};
+    for (size_t i = 0; i < n; i++)
+        if (numbers[i] <= 0 || (try_port((unsigned)numbers[i], false, &held->fds[i]) < 0 &&
+                                try_port((unsigned)numbers[i], true, &held->fds[i]) < 0))
+            held->fds[i] = -1;
+}
+
 void leases_release(struct leases *held)
 {
     for (size_t i = 0; i < held->n; i++)

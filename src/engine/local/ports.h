@@ -26,6 +26,10 @@ struct leases {
  * failure *ret is set all the same, with 0 for what was not found. */
 int ports_lease(struct arena *a, const struct job_spec *spec, bool own_network, const int **ret,
                 struct leases *held, struct err *e);
+/* Leases the ports that a job has been given before, as far as they are free: its own processes may
+ * listen on them by now. Never fails; nothing is leased with own_network. */
+void ports_hold(const struct job_spec *spec, bool own_network, const int *numbers,
+                struct leases *held);
 void leases_release(struct leases *held);
 
 #endif

@@ -305,6 +305,9 @@ int shim_begin(struct local *lo, struct err *e)
 
     if (r < 0)
         return r;
+    /* before the set-up: a shim that nobody knows of has done nothing, and ends */
+    if (lo->waits && (r = shim_note_pid(lo->scratch_fd, &lo->shim, e)) < 0)
+        return r;
     frame_setup(&lo->out, lo->plan, lo->waits, lo->attempt);
     if (lo->out.len > LIMIT_FRAME_BYTES)
         return err_set(e, -E2BIG,

@@ -26,6 +26,7 @@ static void take_options(const struct survey_request *rq, struct facts *facts)
     facts->given.configmaps_dir = rq->configmaps != NULL;
     facts->caller.skip_init = rq->skip_init;
     facts->caller.inherit_env = rq->inherit_env;
+    facts->site.visible_gpus = rq->visible_gpus;
     if (rq->cpus > 0)
         facts->machine.cpus = rq->cpus;
     if (rq->memory > 0)
@@ -119,8 +120,15 @@ static int find_ports(struct arena *a, const struct survey_request *rq, struct s
                       struct err *e)
 {
     struct leases held = {0};
-    int r = ports_lease(a, rq->spec, s->facts.site.network != 0, &s->facts.site.ports,
+    int r = 0;
+
+    if (rq->ports)
+        ports_hold(rq->spec, s->facts.site.network != 0, rq->ports, &held);
+    else
+        r = ports_lease(a, rq->spec, s->facts.site.network != 0, &s->facts.site.ports,
                         rq->use == SURVEY_RUN ? &held : NULL, e);
+    if (rq->ports)
+        s->facts.site.ports = rq->ports;
 
     s->held = held.fds;
     s->n_held = held.n;

@@ -123,6 +123,29 @@ static struct job *begin(struct journal *jn, struct engine *en)
     return job;
 }
 
+/* As a host does it that commits many journals at once. */
+static void in_steps(struct journal *jn, struct engine *en)
+{
+    char out[512];
+    struct job *job;
+
+    reports = true;
+    job = begin(jn, en);
+    ok(turn_decide(t, 1), "there is something to commit");
+    is_str(heard_so_far(out), "+created +start ", "nothing is committed, told or done");
+    ok(turn_decide(t, 1), "asked again before the commit, too");
+    is_str(heard_so_far(out), "", "and nothing is decided twice");
+    is_int(turn_act(t, 1), 1, "something was reported: it is to be decided at once");
+    is_str(heard_so_far(out), "(created) (start) start 0@1.1 +started batch ",
+           "then all are told, and all is carried out once; no journal is committed");
+    ok(turn_decide(t, 1), "the report is to be committed");
+    is_int(turn_act(t, 1), job_wake(job), "then there is nothing until the next time");
+    is_str(heard_so_far(out), "(started) ", "but to tell it");
+    ok(!turn_decide(t, 1), "nothing happened: nothing to commit");
+    turn_free(t);
+    job_free(job);
+}
+
 int main(void)
 {
     struct journal jn = {.ops = &journal_ops};
@@ -167,6 +190,8 @@ int main(void)
            "what an engine reports at once is committed in the same turn");
     turn_free(t);
     job_free(job);
+
+    in_steps(&jn, &en);
     strbuf_release(&said);
     return tap_done();
 }

@@ -1,0 +1,101 @@
+/* serve.c - `muster serve`: the daemon, which is a program of its own because it needs SQLite. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/diagnose.h"
+#include "cli/place.h"
+#include "cli/submit_daemon.h"
+#include "cli/tell.h"
+#include "daemon/daemon.h"
+
+struct options {
+    bool stop_jobs, list_kill_points;
+    int64_t cpus, gpus;
+    const char *memory;
+};
+
+/* With the same words, as muster-serve. */
+static int become_daemon(const struct verb *verb, int argc, char **argv)
+{
+    static char muster[] = "muster";
+    auto_free char **words = xcalloc((size_t)argc + 2, sizeof(*words));
+    struct err e;
+
+    words[0] = muster;
+    memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
+    (void)place_become(verb->name, words, &e);
+    tell_error("%s", e.text);
+    return EXIT_FAILED;
+}
+
+/* Notes of the command line are off: planning would repeat those of submit. */
+static void note(const char *text)
+{
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+    char at[CLOCK_TEXT];
+
+    strbuf_add_escaped(&safe, text, strlen(text));
+    (void)fprintf(stderr, "%s %s\n", clock_rfc3339(clock_real(), at), safe.buf);
+}
+
+static int run_serve(const struct verb *verb, int argc, char **argv)
+{
+    struct options o = {.gpus = -1};
+    auto_strvec struct strvec words = STRVEC_INIT;
+    struct operands ops;
+    struct daemon_options how = {.plan = submit_plan, .note = note};
+    struct err e;
+
+    for (int i = 0; i < argc; i++)
+        strvec_push(&words, argv[i]);
+    if (opts_parse(verb, &o, argc, argv, &ops) < 0)
+        return verb->usage_exit;
+    if (ops.n > 0 || ops.rest)
+        return usage_error(verb, "unexpected argument \"%s\"", ops.n ? ops.v[0] : "--");
+    if (o.memory && quantity_units(o.memory, &how.memory) < 0)
+        return usage_error(verb, "--memory must be a number of bytes such as 64Gi, not \"%s\"",
+                           o.memory);
+    if (!daemon_serve)
+        return become_daemon(verb, argc, words.v);
+    for (const char *const *p = daemon_kill_points(); o.list_kill_points && *p; p++)
+        puts(*p);
+    if (o.list_kill_points)
+        return finish_output();
+    how.stop_jobs = o.stop_jobs;
+    how.cpus = o.cpus;
+    how.gpus = o.gpus;
+    if (daemon_serve(&how, &e) == 0)
+        return EXIT_FINE;
+    tell_error("%s", e.text);
+    return EXIT_FAILED;
+}
+
+static const struct opt opts[] = {
+    {"cpus", 0, OPT_INT, offsetof(struct options, cpus), "N", .min = 1,
+     .help = "let jobs use N CPUs together (default: all of this machine)"},
+    {"memory", 0, OPT_STRING, offsetof(struct options, memory), "BYTES",
+     .help = "let jobs use this much memory together, such as 64Gi (default: all)"},
+    {"gpus", 0, OPT_INT, offsetof(struct options, gpus), "N",
+     .help = "let jobs use GPUs 0 to N-1 (default: all)"},
+    {"stop-jobs", 0, OPT_FLAG, offsetof(struct options, stop_jobs),
+     .help = "cancel running jobs on SIGTERM (default: they continue)"},
+    {"list-kill-points", 0, OPT_FLAG, offsetof(struct options, list_kill_points),
+     .help = "list the places at which MUSTER_KILL_POINT=NAME kills the daemon, for tests"},
+    OPT_END,
+};
+
+const struct verb verb_serve = {
+    .name = "serve",
+    .synopsis = "[OPTION…]",
+    .summary = "run the daemon: a queue of jobs that survive it",
+    .about = "Runs the jobs of muster submit, one daemon for each user, until SIGTERM or SIGINT; "
+             "exits with 0 then. Running jobs continue without it, also if it is killed, and the "
+             "next daemon takes them over with their true exit codes. MUSTER_HOME=DIR keeps jobs, "
+             "sockets and configuration below DIR.",
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run_serve,
+};

@@ -1,0 +1,147 @@
+/* daemon.c - see daemon.h. */
+#include "client/daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "client/protocol.h"
+#include "doc/json_read.h"
+#include "rundir/places.h"
+
+char *daemon_socket_dir(void)
+{
+    auto_strvec struct strvec notes = STRVEC_INIT;
+    auto_free char *scratch = places_scratch(&notes);
+
+    return xasprintf("%s/daemon", scratch);
+}
+
+int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, struct answer *ret,
+               struct err *e)
+{
+    auto_free char *dir = daemon_socket_dir();
+    auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int r = fd < 0 ? -errno : ask(a, fd, request, false, limit_ms, ret, e);
+
+    if (r == -ENOENT || r == -ECONNREFUSED)
+        return err_set(e, r, "the daemon is not running; start it with `muster serve`");
+    if (r == -ETIMEDOUT && ret->pid)
+        return err_set(e, r, "the daemon (pid %d) %s", (int)ret->pid,
+                       ret->stopped ? "is stopped" : "does not respond");
+    return fd < 0 ? err_sys(e, r, "cannot open %s", dir) : r;
+}
+
+int daemon_ask_job(struct arena *a, const char *request, const char *id, int limit_ms,
+                   const struct node **ret_job, struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct json j = ask_begin(&text, request);
+    struct answer an = {.body = STRBUF_INIT};
+
+    json_kv_str(&j, "id", id);
+    json_end(&j);
+    int r = daemon_ask(a, &text, limit_ms, &an, e);
+    strbuf_release(&an.body);
+    if (r == 0 && ret_job)
+        *ret_job = node_get(an.head, "job");
+    return r;
+}
+
+int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct json j = ask_begin(&text, "list");
+    struct answer an = {.body = STRBUF_INIT};
+    size_t lines = 0;
+
+    json_end(&j);
+    int r = daemon_ask(a, &text, LIMIT_ASK_MS, &an, e);
+    for (size_t i = 0; r == 0 && i < an.body.len; i++)
+        lines += an.body.buf[i] == '\n';
+    *ret = (struct daemon_jobs){.v = ARENA_ARRAY(a, const struct node *, lines + 1)};
+    for (const char *p = an.body.buf; r == 0 && ret->n < lines;) {
+        const char *nl = strchr(p, '\n');
+
+        ret->v[ret->n++] = json_node(a, p, (size_t)(nl - p));
+        p = nl + 1;
+    }
+    strbuf_release(&an.body);
+    return r;
+}
+
+/* --- starting --------------------------------------------------------------------------------- */
+
+/* In the child. It must not end with the terminal, nor keep a pipe of the caller's open. */
+static void become(const char *program, const char *log)
+{
+    auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    auto_close int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    char verb[] = "serve", name[] = "muster";
+    char *argv[] = {name, verb, NULL};
+
+    (void)setsid();
+    if (chdir("/") < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(null, STDOUT_FILENO) < 0 || dup2(out < 0 ? null : out, STDERR_FILENO) < 0)
+        _exit(127);
+    (void)close_range(3, ~0U, 0);
+    (void)execv(program, argv);
+    _exit(127);
+}
+
+static bool answers(void)
+{
+    auto_arena struct arena *a = arena_new();
+    struct daemon_jobs jobs;
+
+    return daemon_jobs(a, &jobs, NULL) == 0;
+}
+
+/* The end of its log: why it did not start. */
+static void add_last_line(const char *log, struct strbuf *out)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    if (io_read_file(AT_FDCWD, log, LIMIT_FILE_BYTES, &text, NULL) < 0 || text.len == 0)
+        return;
+    while (text.len > 0 && text.buf[text.len - 1] == '\n')
+        strbuf_truncate(&text, text.len - 1);
+    const char *nl = strrchr(text.buf, '\n');
+    strbuf_addf(out, ": %s", nl ? nl + 1 : text.buf);
+}
+
+int daemon_start(const char *program, struct err *e)
+{
+    static const struct timespec moment = {.tv_nsec = 10 * NS_PER_MS};
+    auto_free char *state = places_daemon_state();
+    auto_free char *log = state ? xasprintf("%s/log", state) : NULL;
+    auto_strbuf struct strbuf why = STRBUF_INIT;
+    int status = 0;
+
+    if (!state)
+        return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
+    int r = io_mkdir_p(state, 0700, e);
+    pid_t pid = r == 0 ? fork() : -1;
+    if (pid == 0)
+        become(program, log);
+    if (pid < 0)
+        return r < 0 ? r : err_sys(e, -errno, "cannot start the daemon");
+    for (ns_t end = clock_mono() + LIMIT_DAEMON_START_MS * NS_PER_MS; clock_mono() < end;) {
+        if (answers())
+            return 0;
+        /* one that ends because another one was faster is fine */
+        if (waitpid(pid, &status, WNOHANG) == pid && !answers())
+            break;
+        (void)nanosleep(&moment, NULL);
+    }
+    if (answers())
+        return 0;
+    add_last_line(log, &why);
+    return err_set(e, -EIO, "the daemon did not start%s", why.buf);
+}

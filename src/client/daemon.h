@@ -1,0 +1,49 @@
+/* daemon.h - asking the user's daemon: the same form as on a run's control socket (protocol.h), on
+ * SCRATCH/daemon/control.sock.
+ *
+ *     {"version":1,"request":"submit","name","dialect","queue","priority","count",
+ *      "unique":bool (no other job that has not ended has this name),"replace":bool,
+ *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
+ *                                        the body has their ids, each a line; they are in
+ *                                        the database by then
+ *     {…,"request":"list"}               the body has all jobs, each a line of JSON
+ *     {…,"request":"job","id"}           {…,"job":{…}}: one of them
+ *     {…,"request":"wait","id"}          the same, when it has ended
+ *     {…,"request":"cancel","id"}, "kill", "pause", "resume"   the same
+ *     {…,"request":"forget","id"}        {…}: a job that has ended is not listed any more
+ *
+ * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ended"),"outcome",
+ * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"}.
+ * Jobs that run have a control socket of their own, as foreground runs do.
+ */
+#ifndef CLIENT_DAEMON_H
+#define CLIENT_DAEMON_H
+
+#include "client/ask.h"
+#include "doc/json.h"
+
+/* Where its socket is, as a heap string. */
+char *daemon_socket_dir(void);
+
+/* One question. -ENOENT, -ECONNREFUSED: there is no daemon; e says how to start one. limit_ms 0:
+ * waits for the answer as long as it takes. */
+int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, struct answer *ret,
+               struct err *e);
+
+/* The same about one job; ret_job may be NULL, *ret_job lives in the arena. */
+int daemon_ask_job(struct arena *a, const char *request, const char *id, int limit_ms,
+                   const struct node **ret_job, struct err *e);
+
+/* All of its jobs, in the order of submission, in the arena. -errno: there is no daemon, or it does
+ * not answer. */
+struct daemon_jobs {
+    const struct node **v;
+    size_t n;
+};
+int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
+
+/* Starts program ("muster-serve") as a daemon of this user in a session of its own and waits until
+ * it answers. What it says goes to a log file beside its database. */
+int daemon_start(const char *program, struct err *e);
+
+#endif

@@ -1,0 +1,218 @@
+/* admit.c - the jobs of the daemon as the queue sees them (queue/queue.h), and its decisions
+ * carried out.
+ *
+ * The description is made anew for each decision: jobs are some hundred bytes, and decisions are
+ * made when a job comes or goes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/parts.h"
+
+#define DEFAULT_QUEUE "default"
+
+struct world {
+    struct queue_world w;
+    struct served **by_index; /* of w.jobs */
+};
+
+/* --- describing ------------------------------------------------------------------------------- */
+
+static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *name)
+{
+    for (uint32_t i = 0; i < w->n_queues; i++)
+        if (strcmp(w->queues[i].name, name) == 0)
+            return i;
+    struct queue *v = ARENA_ARRAY(a, struct queue, w->n_queues + 1);
+    if (w->n_queues)
+        memcpy(v, w->queues, w->n_queues * sizeof(*v));
+    v[w->n_queues] = (struct queue){
+        .name = name,
+        .quota.v = {QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED},
+        .weight = 1};
+    w->queues = v;
+    return w->n_queues++;
+}
+
+static enum queue_state state_of(const struct served *s)
+{
+    if (s->act)
+        return s->stopping ? QUEUE_STOPPING : QUEUE_RUNNING;
+    return s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
+}
+
+/* How the jobs that it waits for stand. One that is not known any more has ended, who knows how. */
+static const struct queue_after *afters_of(struct arena *a, const struct served *s)
+{
+    struct queue_after *v = ARENA_ARRAY(a, struct queue_after, s->n_afters + 1);
+
+    for (uint32_t i = 0; i < s->n_afters; i++) {
+        const struct served *other = daemon_number(s->d, (int64_t)s->afters[i].id);
+
+        v[i] = s->afters[i];
+        v[i].state = other && other->row.state != STORED_ENDED ? QUEUE_AFTER_OPEN
+                     : other && other->row.exit_code == 0      ? QUEUE_AFTER_SUCCEEDED
+                                                               : QUEUE_AFTER_FAILED;
+    }
+    return v;
+}
+
+static void describe(struct daemon *d, struct arena *a, bool explain, struct world *ret)
+{
+    struct queue_job *jobs = ARENA_ARRAY(a, struct queue_job, d->n + 1);
+
+    *ret = (struct world){.w = {.machines = &d->machine,
+                                .n_machines = 1,
+                                .jobs = jobs,
+                                .promised = d->promised,
+                                .explain = explain},
+                          .by_index = ARENA_ARRAY(a, struct served *, d->n + 1)};
+    (void)queue_of(a, &ret->w, DEFAULT_QUEUE);
+    for (size_t i = 0; i < d->n; i++) {
+        struct served *s = d->jobs[i];
+
+        if ((s->row.state == STORED_ENDED && !s->act) || s->is_new)
+            continue;
+        jobs[ret->w.n_jobs] = (struct queue_job){.id = (uint64_t)s->row.number,
+                                                 .order = (uint64_t)s->row.number,
+                                                 .queue = queue_of(a, &ret->w, s->row.queue),
+                                                 .priority = s->row.priority,
+                                                 .state = state_of(s),
+                                                 .n_roles = s->n_roles,
+                                                 .roles = s->roles,
+                                                 .n_afters = s->n_afters,
+                                                 .afters = afters_of(a, s),
+                                                 .max_duration = s->max_duration,
+                                                 .started = s->row.started,
+                                                 .places = s->places};
+        ret->by_index[ret->w.n_jobs++] = s;
+    }
+    queue_arrange(a, &ret->w);
+}
+
+/* --- deciding --------------------------------------------------------------------------------- */
+
+static void take_places(struct served *s, const struct queue_place *places)
+{
+    free(s->places);
+    s->places = xcalloc(s->n_replicas + 1, sizeof(*s->places));
+    if (s->n_replicas)
+        memcpy(s->places, places, s->n_replicas * sizeof(*s->places));
+}
+
+/* A job that waits for one that has failed never starts: it is ended. */
+static void end_hopeless(struct daemon *d, const struct world *w, const struct queue_decisions *dec)
+{
+    for (uint32_t i = 0; i < dec->n_waits; i++)
+        if (dec->waits[i].why == QUEUE_WHY_AFTER_FAILED) {
+            const struct served *other = daemon_number(d, (int64_t)dec->waits[i].other);
+            struct err e;
+
+            (void)err_set(&e, -ECANCELED, "job %s, which it waits for, did not succeed",
+                          other ? other->row.id : "(deleted)");
+            served_refuse(w->by_index[dec->waits[i].job], &e);
+        }
+}
+
+static bool anybody_waits_for_another(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->jobs[i]->row.state == STORED_WAITING && d->jobs[i]->n_afters > 0)
+            return true;
+    return false;
+}
+
+void admit(struct daemon *d)
+{
+    auto_arena struct arena *a = arena_new();
+    struct world w;
+    struct queue_decisions dec;
+    ns_t now = clock_real();
+
+    d->queue_changed = false;
+    describe(d, a, anybody_waits_for_another(d), &w);
+    queue_decide(&w.w, now, a, &dec);
+    d->promised = dec.promised;
+    d->queue_wake = dec.wake;
+    for (uint32_t i = 0; i < dec.n_starts; i++) {
+        struct served *s = w.by_index[dec.starts[i].job];
+
+        take_places(s, dec.starts[i].places);
+        served_start(s);
+    }
+    end_hopeless(d, &w, &dec); /* a maximum duration is the deadline of the job itself */
+}
+
+bool admit_never(struct served *s, struct strbuf *why)
+{
+    auto_arena struct arena *a = arena_new();
+    struct daemon alone = {.machine = s->d->machine, .jobs = &s, .n = 1};
+    struct world w;
+    struct queue_decisions dec;
+
+    describe(&alone, a, true, &w);
+    queue_decide(&w.w, clock_real(), a, &dec);
+    if (dec.n_waits == 0 || dec.waits[0].why < QUEUE_WHY_NEVER)
+        return false;
+    queue_wait_sentence(&w.w, &dec.waits[0], why);
+    return true;
+}
+
+void admit_restore(struct served *s)
+{
+    auto_arena struct arena *a = arena_new();
+    struct submission sub = {0};
+
+    s->places = xcalloc(s->n_replicas + 1, sizeof(*s->places));
+    if (site_read(a, s->row.site, &sub, NULL) < 0 || !sub.gpus)
+        return;
+    for (uint32_t i = 0; i < s->n_replicas && sub.gpus[i]; i++)
+        for (const char *p = sub.gpus[i]; *p;) {
+            char *end;
+            unsigned long bit = strtoul(p, &end, 10);
+
+            if (end == p || bit >= LIMIT_QUEUE_GPUS)
+                break;
+            s->places[i].gpus |= UINT64_C(1) << bit;
+            p = end + (*end == ',');
+        }
+}
+
+/* --- explaining ------------------------------------------------------------------------------- */
+
+/* The queue calls jobs by their numbers, people by their ids. */
+static void name_other(struct daemon *d, uint64_t number, struct strbuf *text)
+{
+    const struct served *other = number ? daemon_number(d, (int64_t)number) : NULL;
+    char word[32];
+    const char *at;
+
+    (void)snprintf(word, sizeof(word), "job %llu", (unsigned long long)number);
+    if (!other || !(at = strstr(text->buf, word)))
+        return;
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+    strbuf_add(&out, text->buf, (size_t)(at - text->buf));
+    strbuf_addf(&out, "job %s", other->row.id);
+    strbuf_addstr(&out, at + strlen(word));
+    strbuf_truncate(text, 0);
+    strbuf_add(text, out.buf, out.len);
+}
+
+void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
+                   void *ctx)
+{
+    auto_arena struct arena *a = arena_new();
+    struct world w;
+    struct queue_decisions dec;
+
+    describe(d, a, true, &w);
+    queue_decide(&w.w, clock_real(), a, &dec);
+    for (uint32_t i = 0; i < dec.n_waits; i++) {
+        auto_strbuf struct strbuf text = STRBUF_INIT;
+
+        queue_wait_sentence(&w.w, &dec.waits[i], &text);
+        name_other(d, dec.waits[i].other, &text);
+        fn(ctx, w.by_index[dec.waits[i].job], text.buf);
+    }
+}

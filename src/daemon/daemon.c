@@ -1,0 +1,418 @@
+/* daemon.c - see daemon.h and, for the order of a round, parts.h. */
+#include "daemon/daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "client/daemon.h"
+#include "daemon/kill_points.h"
+#include "daemon/parts.h"
+#include "engine/local/machine.h"
+#include "rundir/places.h"
+
+#define ROUNDS 64 /* before the loop looks at its descriptors again */
+
+void daemon_note(struct daemon *d, const char *fmt, ...)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    d->opts->note(text.buf);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+struct served *daemon_find(struct daemon *d, const char *id)
+{
+    for (size_t i = d->n; i-- > 0;)
+        if (strcmp(d->jobs[i]->row.id, id) == 0)
+            return d->jobs[i];
+    return NULL;
+}
+
+struct served *daemon_number(struct daemon *d, int64_t number)
+{
+    size_t low = 0, high = d->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (d->jobs[mid]->row.number == number)
+            return d->jobs[mid];
+        if (d->jobs[mid]->row.number < number)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+struct served *daemon_add(struct daemon *d, const struct stored *row)
+{
+    struct served *s = xcalloc(1, sizeof(*s));
+
+    s->d = d;
+    s->row = *row;
+    s->row.id = xstrdup(row->id);
+    s->row.name = xstrdup(row->name);
+    s->row.dialect = xstrdup(row->dialect);
+    s->row.queue = xstrdup(row->queue);
+    s->row.request = xstrdup(row->state == STORED_ENDED ? "" : row->request);
+    s->row.site = xstrdup(row->site ? row->site : "");
+    s->row.outcome = xstrdup(row->outcome ? row->outcome : "");
+    served_read_needs(s);
+    GROW(d->jobs, d->n, d->cap);
+    d->jobs[d->n++] = s;
+    return s;
+}
+
+void daemon_drop(struct daemon *d, struct served *s)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->jobs[i] == s) {
+            memmove(d->jobs + i, d->jobs + i + 1, (d->n - i - 1) * sizeof(*d->jobs));
+            d->n--;
+            break;
+        }
+    for (struct served **p = &d->dirty; *p; p = &(*p)->next_dirty)
+        if (*p == s) {
+            *p = s->next_dirty;
+            break;
+        }
+    served_free(s);
+}
+
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+static void on_retry(uv_timer_t *timer)
+{
+    (void)timer; /* the loop comes to its next round */
+}
+
+/* The jobs go on meanwhile; what they report is kept. */
+static void commit_failed(struct daemon *d, const struct err *e)
+{
+    if (!d->stuck)
+        daemon_note(d, "%s; trying again every second, and starting nothing meanwhile", e->text);
+    d->stuck = true;
+    server_committed(d->server, e);
+    (void)uv_timer_start(&d->retry, on_retry, LIMIT_STORE_RETRY_MS, 0);
+}
+
+static void on_queue_time(uv_timer_t *timer)
+{
+    ((struct daemon *)timer->data)->queue_changed = true;
+}
+
+static void ask_queue(struct daemon *d)
+{
+    admit(d);
+    ns_t left = d->queue_wake ? d->queue_wake - clock_real() : 0;
+    if (d->queue_wake)
+        (void)uv_timer_start(&d->queue_timer, on_queue_time,
+                             left > 0 ? (uint64_t)(left / NS_PER_MS) + 1 : 0, 0);
+    else
+        (void)uv_timer_stop(&d->queue_timer);
+}
+
+static struct served *take_dirty(struct daemon *d)
+{
+    struct served *list = d->dirty;
+
+    d->dirty = NULL;
+    return list;
+}
+
+/* Those that became dirty meanwhile are first in the list, and are decided in the next round. */
+static void put_back(struct daemon *d, struct served *list)
+{
+    while (list) {
+        struct served *s = list;
+
+        list = s->next_dirty;
+        s->next_dirty = d->dirty;
+        d->dirty = s;
+    }
+}
+
+/* False: the commit has failed. */
+static bool round_once(struct daemon *d)
+{
+    ns_t now = clock_run();
+    struct err e;
+
+    if (d->queue_changed && !d->leaving)
+        ask_queue(d);
+    struct served *list = take_dirty(d);
+    for (struct served *s = list; s; s = s->next_dirty)
+        if (s->act)
+            served_decide(s, now);
+    if (d->n > 0 && d->jobs[d->n - 1]->is_new)
+        kill_point(KILL_BEFORE_SUBMIT_COMMIT);
+    if (list)
+        kill_point(KILL_BEFORE_COMMIT);
+    if (store_commit(d->store, &e) < 0) {
+        put_back(d, list);
+        commit_failed(d, &e);
+        return false;
+    }
+    if (d->stuck)
+        daemon_note(d, "the database can be written again");
+    d->stuck = false;
+    if (d->n > 0 && d->jobs[d->n - 1]->is_new)
+        kill_point(KILL_BEFORE_REPLY);
+    if (list)
+        kill_point(KILL_AFTER_COMMIT);
+    bool any = list;
+    server_committed(d->server, NULL);
+    while (list) {
+        struct served *s = list;
+
+        list = s->next_dirty;
+        s->dirty = false;
+        if (s->act)
+            served_act(s, now);
+    }
+    if (any)
+        kill_point(KILL_ACTED);
+    return true;
+}
+
+static void check_end(struct daemon *d)
+{
+    if (d->leaving && (!d->opts->stop_jobs || d->n_active == 0))
+        uv_stop(&d->loop);
+}
+
+static void on_prepare(uv_prepare_t *handle)
+{
+    struct daemon *d = handle->data;
+
+    for (int i = 0; i < ROUNDS && (d->dirty || d->queue_changed || store_has_changes(d->store));
+         i++) {
+        if (d->queue_changed && d->leaving && !d->dirty && !store_has_changes(d->store))
+            break;
+        if (!round_once(d))
+            return;
+    }
+    if (d->dirty)
+        (void)uv_timer_start(&d->retry, on_retry, 0, 0);
+    check_end(d);
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static void on_end_signal(uv_signal_t *handle, int sig)
+{
+    struct daemon *d = handle->data;
+
+    (void)sig;
+    if (d->leaving) { /* a second one does not wait for the jobs */
+        uv_stop(&d->loop);
+        return;
+    }
+    d->leaving = true;
+    for (size_t i = 0; d->opts->stop_jobs && i < d->n; i++)
+        if (d->jobs[i]->act && !d->jobs[i]->act->told)
+            served_observe(d->jobs[i], OBS_CANCEL);
+}
+
+/* Shims are children of ours, and nobody else waits for most of them. */
+static void on_child(uv_signal_t *handle, int sig)
+{
+    (void)handle;
+    (void)sig;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void on_ignored(uv_signal_t *handle, int sig)
+{
+    (void)handle;
+    (void)sig;
+}
+
+static void catch_signals(struct daemon *d)
+{
+    static const struct {
+        int sig;
+        uv_signal_cb cb;
+    } caught[] = {{SIGTERM, on_end_signal},
+                  {SIGINT, on_end_signal},
+                  {SIGCHLD, on_child},
+                  {SIGHUP, on_ignored}};
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
+        (void)uv_signal_init(&d->loop, &d->signals[i]);
+        d->signals[i].data = d;
+        (void)uv_signal_start(&d->signals[i], caught[i].cb, caught[i].sig);
+    }
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void load_one(void *ctx, const struct stored *row)
+{
+    struct daemon *d = ctx;
+
+    (void)daemon_add(d, row);
+    if (row->number > d->last_number)
+        d->last_number = row->number;
+}
+
+static int load(struct daemon *d, struct err *e)
+{
+    int r = store_each(d->store, load_one, d, e);
+
+    if (r < 0)
+        return r;
+    if (store_last_number(d->store) > d->last_number)
+        d->last_number = store_last_number(d->store);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->jobs[i]->row.state == STORED_STARTED)
+            served_resume(d->jobs[i]);
+    d->queue_changed = true;
+    return 0;
+}
+
+/* What jobs may use together. */
+static void measure(struct daemon *d)
+{
+    const struct daemon_options *o = d->opts;
+    int64_t gpus = o->gpus >= 0 ? o->gpus : machine_gpus();
+    int64_t cpus = o->cpus ? o->cpus : sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (gpus > LIMIT_QUEUE_GPUS)
+        gpus = LIMIT_QUEUE_GPUS;
+    d->machine = (struct queue_machine){
+        .name = "this machine",
+        .has.v = {[QUEUE_CPU] = cpus * 1000,
+                  [QUEUE_MEMORY] = o->memory
+                                       ? o->memory
+                                       : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+                  [QUEUE_PORT] = LIMIT_PORTS},
+        .gpus = gpus == 64 ? ~UINT64_C(0) : (UINT64_C(1) << gpus) - 1};
+}
+
+/* Each job needs some descriptors; the caller's soft limit is for programs that use select(). */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* One daemon for each state directory. The descriptor holds the lock. */
+static int lock_state(const char *dir, struct err *e)
+{
+    auto_free char *path = xasprintf("%s/lock", dir);
+    int r = io_mkdir_p(dir, 0700, e);
+
+    if (r < 0)
+        return r;
+    auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(e, -errno, "cannot open %s", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? err_set(e, -EBUSY, "a daemon is already running for %s", dir)
+                                    : err_sys(e, -errno, "cannot lock %s", path);
+    return TAKE_FD(fd);
+}
+
+static int open_socket_dir(struct err *e)
+{
+    auto_free char *dir = daemon_socket_dir(), *home = xstrdup(dir);
+
+    *strrchr(home, '/') = '\0';
+    int r = io_mkdir_p(home, 0700, e);
+    if (r == 0)
+        r = io_mkdir_p(dir, 0700, e);
+    if (r < 0)
+        return r;
+    if (!places_is_private(home) || !places_is_private(dir))
+        return err_set(e, -EPERM, "%s must be a directory of uid %u with mode 0700", dir,
+                       geteuid());
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? err_sys(e, -errno, "cannot open %s", dir) : fd;
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void end(struct daemon *d)
+{
+    struct err e;
+
+    if (store_commit(d->store, &e) < 0)
+        daemon_note(d, "%s", e.text);
+    server_free(d->server);
+    for (size_t i = 0; i < d->n; i++)
+        served_free(d->jobs[i]);
+    free(d->jobs);
+    uv_walk(&d->loop, close_handle, NULL);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&d->loop);
+    store_close(d->store);
+}
+
+static void make_handles(struct daemon *d)
+{
+    (void)uv_prepare_init(&d->loop, &d->prepare);
+    (void)uv_timer_init(&d->loop, &d->retry);
+    (void)uv_timer_init(&d->loop, &d->queue_timer);
+    d->prepare.data = d->retry.data = d->queue_timer.data = d;
+    (void)uv_prepare_start(&d->prepare, on_prepare);
+    catch_signals(d);
+}
+
+int daemon_serve(const struct daemon_options *opts, struct err *e)
+{
+    struct daemon d = {.opts = opts};
+    auto_free char *state = places_daemon_state();
+
+    if (!state)
+        return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
+    auto_free char *path = xasprintf("%s/jobs.db", state);
+    auto_close int lock = lock_state(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
+
+    if (lock < 0 || dir < 0)
+        return lock < 0 ? lock : dir;
+    raise_descriptors();
+    int r = store_open(path, &d.store, e);
+    if (r < 0)
+        return r;
+    r = uv_loop_init(&d.loop);
+    if (r < 0) {
+        store_close(d.store);
+        return err_sys(e, r, "cannot create an event loop");
+    }
+    make_handles(&d);
+    measure(&d);
+    r = load(&d, e);
+    if (r == 0)
+        r = server_open(&d, dir, &d.server, e);
+    if (r == 0)
+        (void)uv_run(&d.loop, UV_RUN_DEFAULT);
+    end(&d);
+    return r;
+}

@@ -1,0 +1,30 @@
+/* daemon.h - `muster serve`: many jobs in one loop, which outlive it.
+ *
+ * Jobs are submitted over a socket that only this user and root may use, wait in a queue until what
+ * they need is free, and run under shims of their own that wait for a daemon if there is none. What
+ * was acknowledged is in the database; a daemon that is killed and started again continues every
+ * job where it stands.
+ */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include "base/err.h"
+#include "daemon/planner.h"
+
+struct daemon_options {
+    planner_fn *plan;
+    bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
+    int64_t cpus;                   /* that jobs may use together; 0: all of this machine */
+    int64_t memory;                 /* likewise, bytes */
+    int64_t gpus;                   /* likewise; -1: all of this machine */
+    void (*note)(const char *text); /* a line for whoever reads the daemon's output */
+};
+
+/* Serves until SIGTERM or SIGINT. 0, or -errno if it could not begin: -EBUSY: there is one already,
+ * -EPROTO: its database is that of a newer muster. Weak: only muster-serve has it. */
+int daemon_serve(const struct daemon_options *opts, struct err *e) __attribute__((weak));
+
+/* The names of kill_points.h, NULL-terminated. */
+const char *const *daemon_kill_points(void) __attribute__((weak));
+
+#endif

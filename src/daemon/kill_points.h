@@ -1,0 +1,28 @@
+/* kill_points.h - places of the daemon where a test ends it with SIGKILL.
+ *
+ * Between two of them something is done that a crash may separate from what comes next. With
+ * MUSTER_KILL_POINT=NAME in its environment the daemon kills itself when it comes to that place;
+ * `muster serve --list-kill-points` prints the names. A test goes through all of them.
+ */
+#ifndef DAEMON_KILL_POINTS_H
+#define DAEMON_KILL_POINTS_H
+
+enum kill_point {
+    KILL_BEFORE_SUBMIT_COMMIT, /* jobs were submitted and are not in the database */
+    KILL_BEFORE_REPLY,         /* they are, and nobody was told */
+    KILL_PLANNED,              /* a job has its ports, and no run directory */
+    KILL_DIRS_MADE,            /* it has one, and its start is not committed */
+    KILL_BEFORE_COMMIT,        /* events were folded */
+    KILL_AFTER_COMMIT,         /* and committed; nothing is carried out */
+    KILL_ACTED,                /* all is carried out */
+    KILL_REPORT_WRITTEN,       /* the end of a job is not committed */
+    KILL_END_COMMITTED,        /* its directories are not cleaned up */
+    KILL_CANCEL_POSTED,        /* a request is committed, and not replied to */
+    KILL_ADOPTED,              /* a job of an earlier daemon is attached to */
+    KILL_POINTS,
+};
+extern const char *const kill_point_names[KILL_POINTS + 1]; /* NULL-terminated */
+
+void kill_point(enum kill_point point);
+
+#endif

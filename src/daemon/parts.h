@@ -1,0 +1,163 @@
+/* parts.h - what the files of the daemon share.
+ *
+ *     daemon.c   the loop: rounds, signals, beginning and end
+ *     served.c   one job: from the queue to its end
+ *     resume.c   one that a daemon before us has started
+ *     finish.c   its end
+ *     admit.c    who starts next: the jobs as src/queue sees them
+ *     server.c   connections of other verbs
+ *     requests.c what they ask for
+ *     store.c    the database
+ *
+ * One round of the loop:
+ *
+ *   decide   what was reported of each job becomes events; the queue starts jobs; ended jobs get
+ *            their reports
+ *   commit   all of it, with one transaction
+ *   act      replies are sent, watchers hear the events, engines carry out
+ *
+ * A commit that fails is tried again every LIMIT_STORE_RETRY_MS; until then nothing is acted upon.
+ */
+#ifndef DAEMON_PARTS_H
+#define DAEMON_PARTS_H
+
+#include <uv.h>
+
+#include "daemon/daemon.h"
+#include "daemon/planner.h"
+#include "daemon/store.h"
+#include "doc/tree.h"
+#include "engine/turn.h"
+#include "foreground/aborts.h"
+#include "foreground/control.h"
+#include "foreground/log_gaps.h"
+#include "queue/queue.h"
+
+struct server;
+struct peer; /* a connection */
+
+/* What a job needs while it runs. */
+struct active {
+    struct served *served;
+    struct arena *a; /* its plan, and the submission it was made of */
+    struct planned planned;
+    struct rundir rd;
+    struct job *job;
+    struct journal *journal;
+    struct engine *engine;
+    struct turn *turn;
+    struct control *control; /* NULL: could not be had */
+    struct engine_client client;
+    struct aborts aborts;
+    struct log_gaps gaps;
+    uv_timer_t *wake;
+    bool released;         /* the engine holds nothing any more */
+    bool told;             /* its report is written, its end is about to be committed */
+    bool heard;            /* the engine has reported something */
+    bool watched;          /* its plan is a record: nothing of it can be started (resume.c) */
+    struct engine_ops ops; /* watched: those of the engine but for that */
+    struct err refusal;    /* of the engine, before anything was started; code 0: none */
+};
+
+struct served {
+    struct daemon *d;
+    struct stored row;        /* its texts are heap */
+    struct queue_role *roles; /* what it needs; heap */
+    uint32_t n_roles;
+    struct queue_after *afters; /* ids are numbers of jobs; heap */
+    uint32_t n_afters;
+    ns_t max_duration;
+    struct queue_place *places; /* started: heap, one per replica */
+    uint32_t n_replicas;
+    struct active *act;     /* started */
+    bool stopping;          /* cancelled, or to be */
+    bool dirty;             /* something was reported, or its time has come */
+    bool is_new;            /* not committed yet */
+    struct peer *submitter; /* is_new: gets the reply; NULL: went away */
+    struct served *next_dirty;
+};
+
+struct daemon {
+    const struct daemon_options *opts;
+    uv_loop_t loop;
+    struct store *store;
+    struct server *server;
+    struct served **jobs; /* in the order of submission; ended ones, too */
+    size_t n, cap;
+    struct served *dirty; /* a list */
+    size_t n_active;
+    bool queue_changed; /* a job was submitted or has ended, … */
+    ns_t queue_wake;    /* clock_run() when the queue has to be asked again; 0: no need */
+    uint64_t promised;
+    struct queue_machine machine;
+    int64_t last_number;
+    uv_prepare_t prepare;
+    uv_timer_t retry, queue_timer;
+    uv_signal_t signals[4];
+    bool stuck;   /* the last commit has failed, and somebody was told */
+    bool leaving; /* SIGTERM: no job is started any more */
+};
+
+void daemon_note(struct daemon *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct served *daemon_find(struct daemon *d, const char *id); /* NULL: none */
+struct served *daemon_number(struct daemon *d, int64_t number);
+struct served *daemon_add(struct daemon *d, const struct stored *row);
+/* Forgets a job: it was refused, or its row is removed. */
+void daemon_drop(struct daemon *d, struct served *s);
+
+/* --- served.c --------------------------------------------------------------------------------- */
+
+/* Reads what the request says about the queue; a job without it needs nothing. */
+void served_read_needs(struct served *s);
+void served_free(struct served *s);
+void served_mark(struct served *s); /* it takes part in the next round */
+
+/* Plans a waiting job and creates it: its first events are folded, nothing is committed. If it
+ * cannot be started, it has ended with a report that says why. */
+void served_start(struct served *s);
+/* A waiting job that is cancelled is created to end at once. */
+void served_cancel_waiting(struct served *s);
+/* A waiting job that can never start ends as one that could not be started. */
+void served_refuse(struct served *s, const struct err *why);
+/* A job that a daemon before us has started. */
+void served_resume(struct served *s);
+/* Steps of a round. */
+void served_decide(struct served *s, ns_t now);
+void served_act(struct served *s, ns_t now);
+/* Lets the job go on without us. */
+void served_leave(struct served *s);
+void served_observe(struct served *s, enum obs_kind kind);
+
+extern const struct engine_class engine_nothing; /* runs nothing: nothing.c */
+
+/* --- admit.c ---------------------------------------------------------------------------------- */
+
+/* The places of a job that a daemon before us has started. */
+void admit_restore(struct served *s);
+/* Can it never start on this machine? Then why. */
+bool admit_never(struct served *s, struct strbuf *why);
+/* Starts whoever may start now; served_start() for each. */
+void admit(struct daemon *d);
+/* Why each waiting job waits: calls fn for each. */
+void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
+                   void *ctx);
+
+/* --- server.c --------------------------------------------------------------------------------- */
+
+int server_open(struct daemon *d, int dir_fd, struct server **ret, struct err *e);
+void server_free(struct server *sv); /* NULL is fine */
+void peer_answer(struct peer *p, const struct strbuf *head, const struct strbuf *body);
+void peer_refuse(struct peer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The reply comes later: when the job is committed, or has ended. */
+void peer_defer(struct peer *p, struct served *s, bool until_end);
+/* Replies to all whose jobs were committed, or could not be (e), and whose jobs have ended. */
+void server_committed(struct server *sv, const struct err *e);
+
+/* --- requests.c ------------------------------------------------------------------------------- */
+
+void request_serve(struct daemon *d, struct peer *p, const char *text, size_t len);
+/* The head of an answer about one job. */
+void request_answer_job(struct peer *p, const struct served *s);
+void request_answer_ids(struct peer *p, const struct strvec *ids);
+
+#endif

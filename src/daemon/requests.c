@@ -1,0 +1,457 @@
+/* requests.c - what other verbs ask of the daemon (client/daemon.h).
+ *
+ * Jobs that run are asked on their own sockets for most of it; here are those that wait, the list,
+ * and submissions.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "client/protocol.h"
+#include "daemon/parts.h"
+#include "doc/json.h"
+#include "doc/json_read.h"
+#include "doc/json_write.h"
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static struct json begin_head(struct strbuf *head)
+{
+    struct json j = JSON_COMPACT(head);
+
+    json_object(&j);
+    json_kv_int(&j, "version", CONTROL_VERSION);
+    json_kv_bool(&j, "ok", true);
+    return j;
+}
+
+static const char *phase_of(const struct served *s)
+{
+    if (s->row.state == STORED_ENDED)
+        return "ended";
+    if (s->act && s->act->job)
+        return job_state_name(s->act->job);
+    return s->row.paused ? "paused" : "waiting";
+}
+
+static void put_job(struct json *j, const struct served *s, const char *why)
+{
+    bool ended = s->row.state == STORED_ENDED;
+
+    json_object(j);
+    json_kv_str(j, "id", s->row.id);
+    json_kv_str(j, "name", s->row.name);
+    json_kv_str(j, "dialect", s->row.dialect);
+    json_kv_str(j, "phase", phase_of(s));
+    json_kv_str(j, "outcome", ended ? s->row.outcome : NULL);
+    json_key(j, "exit_code");
+    if (ended)
+        json_int(j, s->row.exit_code);
+    else
+        json_null(j);
+    json_kv_str(j, "queue", s->row.queue);
+    json_kv_int(j, "priority", s->row.priority);
+    json_kv_int(j, "submitted", s->row.submitted);
+    json_kv_int(j, "started", s->row.started);
+    json_kv_int(j, "ended", s->row.ended);
+    json_kv_str(j, "waiting", why);
+    json_end(j);
+}
+
+struct reasons { /* by number of the job, in no order */
+    struct {
+        const struct served *s;
+        char *why;
+    } * v;
+    size_t n, cap;
+};
+
+static void add_reason(void *ctx, struct served *s, const char *why)
+{
+    struct reasons *rs = ctx;
+
+    GROW(rs->v, rs->n, rs->cap);
+    rs->v[rs->n].s = s;
+    rs->v[rs->n++].why = xstrdup(why);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct served *x = *(const struct served *const *)a,
+                        *y = *(const struct served *const *)b;
+
+    return x->row.number < y->row.number ? -1 : x->row.number > y->row.number;
+}
+
+static void gather_reasons(struct daemon *d, struct reasons *rs)
+{
+    admit_explain(d, add_reason, rs);
+    if (rs->n)
+        qsort(rs->v, rs->n, sizeof(*rs->v), by_number);
+}
+
+static void reasons_release(struct reasons *rs)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        free(rs->v[i].why);
+    free(rs->v);
+}
+
+void request_answer_job(struct peer *p, const struct served *s)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT;
+    CLEANUP(reasons_release) struct reasons rs = {0};
+    struct json j = begin_head(&head);
+    const char *why = NULL;
+
+    if (s->row.state == STORED_WAITING && !s->act)
+        gather_reasons(s->d, &rs);
+    for (size_t i = 0; i < rs.n; i++)
+        if (rs.v[i].s == s)
+            why = rs.v[i].why;
+    json_key(&j, "job");
+    put_job(&j, s, why);
+    json_end(&j);
+    peer_answer(p, &head, NULL);
+}
+
+void request_answer_ids(struct peer *p, const struct strvec *ids)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT, body = STRBUF_INIT;
+    struct json j = begin_head(&head);
+
+    json_end(&j);
+    for (size_t i = 0; i < ids->n; i++)
+        strbuf_addf(&body, "%s\n", ids->v[i]);
+    peer_answer(p, &head, &body);
+}
+
+static void serve_list(struct daemon *d, struct peer *p, const struct node *root)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(reasons_release) struct reasons rs = {0};
+    struct json h = begin_head(&head);
+    size_t at = 0;
+
+    (void)root;
+    gather_reasons(d, &rs);
+    json_end(&h);
+    for (size_t i = 0; i < d->n; i++) { /* both are in the order of submission */
+        const struct served *s = d->jobs[i];
+
+        while (at < rs.n && rs.v[at].s->row.number < s->row.number)
+            at++;
+        struct json line = JSON_COMPACT(&body);
+        if (s->is_new)
+            continue;
+        put_job(&line, s, at < rs.n && rs.v[at].s == s ? rs.v[at].why : NULL);
+        strbuf_addch(&body, '\n');
+    }
+    peer_answer(p, &head, &body);
+}
+
+/* --- one job ---------------------------------------------------------------------------------- */
+
+/* NULL after refusing. */
+static struct served *find(struct daemon *d, struct peer *p, const struct node *root)
+{
+    const char *id = node_text(node_get(root, "id"), "");
+    struct served *s = daemon_find(d, id);
+
+    if (s && !s->is_new)
+        return s;
+    peer_refuse(p, "job \"%s\" not found", id);
+    return NULL;
+}
+
+static void serve_job(struct daemon *d, struct peer *p, const struct node *root)
+{
+    const struct served *s = find(d, p, root);
+
+    if (s)
+        request_answer_job(p, s);
+}
+
+static void serve_wait(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find(d, p, root);
+
+    if (s && s->row.state == STORED_ENDED && !store_has_changes(d->store))
+        request_answer_job(p, s);
+    else if (s)
+        peer_defer(p, s, true);
+}
+
+/* NULL after refusing: it has ended, or is about to. */
+static struct served *find_open(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find(d, p, root);
+
+    if (s && (s->row.state == STORED_ENDED || (s->act && (s->act->told || !s->act->turn)))) {
+        peer_refuse(p, "%s has ended", s->row.id);
+        return NULL;
+    }
+    return s;
+}
+
+static void serve_cancel(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find_open(d, p, root);
+
+    if (!s)
+        return;
+    if (s->act)
+        served_observe(s, OBS_CANCEL);
+    else
+        served_cancel_waiting(s);
+    request_answer_job(p, s);
+}
+
+static void serve_kill(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find_open(d, p, root);
+
+    if (s && s->act)
+        served_observe(s, OBS_CANCEL);
+    if (s)
+        serve_cancel(d, p, root);
+}
+
+/* Of one that waits: it keeps its place, and is passed over. */
+static void serve_pause(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find_open(d, p, root);
+
+    if (!s)
+        return;
+    if (s->act ? s->act->job->pause_wanted : s->row.paused) {
+        peer_refuse(p, "%s is already paused", s->row.name);
+        return;
+    }
+    if (s->act) {
+        served_observe(s, OBS_PAUSE);
+    } else {
+        s->row.paused = true;
+        store_update(d->store, &s->row);
+        d->queue_changed = true;
+    }
+    request_answer_job(p, s);
+}
+
+static void serve_resume(struct daemon *d, struct peer *p, const struct node *root)
+{
+    struct served *s = find_open(d, p, root);
+
+    if (!s)
+        return;
+    if (s->act ? !job_resumable(s->act->job) : !s->row.paused) {
+        peer_refuse(p, "%s is not paused, held or debugged", s->row.name);
+        return;
+    }
+    if (s->act) {
+        served_observe(s, OBS_RESUME);
+    } else {
+        s->row.paused = false;
+        store_update(d->store, &s->row);
+        d->queue_changed = true;
+    }
+    request_answer_job(p, s);
+}
+
+static void serve_forget(struct daemon *d, struct peer *p, const struct node *root)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT;
+    struct served *s = find(d, p, root);
+
+    if (!s)
+        return;
+    if (s->row.state != STORED_ENDED || s->act) {
+        peer_refuse(p, "%s has not ended", s->row.id);
+        return;
+    }
+    store_remove(d->store, s->row.number);
+    daemon_drop(d, s);
+    struct json j = begin_head(&head);
+    json_end(&j);
+    peer_answer(p, &head, NULL);
+}
+
+#define ID_SECOND 15 /* bytes of an id that are the time: 20261115-200000 */
+
+/* --- submissions ------------------------------------------------------------------------------ */
+
+static int64_t int_of(const struct node *map, const char *key, int64_t otherwise)
+{
+    const struct node *n = node_get(map, key);
+
+    return n && n->type == NODE_INT ? n->i : otherwise;
+}
+
+static bool is_true(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+
+    return n && n->type == NODE_BOOL && n->i;
+}
+
+/* A live job of the same name would get the same host names and, in many files, the same
+ * directories. */
+static bool check_name(struct daemon *d, struct peer *p, const char *name, bool replace)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        struct served *s = d->jobs[i];
+
+        if (s->row.state == STORED_ENDED || strcmp(s->row.name, name) != 0)
+            continue;
+        if (!replace) {
+            peer_refuse(p,
+                        "job name \"%s\" is in use by %s (%s); use --replace to cancel that job, "
+                        "or --name",
+                        name, s->row.id, phase_of(s));
+            return false;
+        }
+        if (s->act && s->act->turn && !s->stopping)
+            served_observe(s, OBS_CANCEL);
+        else if (!s->act)
+            served_cancel_waiting(s);
+    }
+    return true;
+}
+
+/* The request as it is kept: jobs that are waited for have numbers. False after refusing. */
+static bool keep_request(struct daemon *d, struct peer *p, const struct node *root,
+                         struct strbuf *ret)
+{
+    const struct node *job = node_get(root, "job"), *after = node_get(root, "after");
+    struct json j = JSON_COMPACT(ret);
+
+    strbuf_addstr(ret, "{\"job\":");
+    json_write(ret, job);
+    strbuf_addstr(ret, ",\"after\":");
+    json_array(&j);
+    for (size_t i = 0; after && after->type == NODE_SEQ && i < after->n; i++) {
+        const char *word = node_text(after->items[i], "");
+        size_t n = strcspn(word, ":");
+        auto_free char *id = xstrndup(word, n);
+        const struct served *s = daemon_find(d, id);
+
+        if (!s || s->is_new) {
+            peer_refuse(p, "--after: job \"%s\" not found", id);
+            return false;
+        }
+        json_object(&j);
+        json_kv_int(&j, "number", s->row.number);
+        json_kv_int(&j, "any", strcmp(word + n, ":any") == 0);
+        json_end(&j);
+    }
+    json_end(&j);
+    strbuf_addch(ret, '}');
+    return true;
+}
+
+/* Of jobs that are not committed yet, those of the same second are the last ones. */
+static bool is_taken(const struct daemon *d, const char *id)
+{
+    for (size_t i = d->n; i-- > 0 && strncmp(d->jobs[i]->row.id, id, ID_SECOND) == 0;)
+        if (strcmp(d->jobs[i]->row.id, id) == 0)
+            return true;
+    return store_has_id(d->store, id);
+}
+
+static char *new_id(const struct daemon *d)
+{
+    char *id = rundir_new_id();
+
+    while (is_taken(d, id)) {
+        free(id);
+        id = rundir_new_id();
+    }
+    return id;
+}
+
+static struct served *add_one(struct daemon *d, const struct node *root, const char *request)
+{
+    auto_free char *id = new_id(d);
+    const struct stored row = {.id = id,
+                               .number = ++d->last_number,
+                               .name = node_text(node_get(root, "name"), ""),
+                               .dialect = node_text(node_get(root, "dialect"), ""),
+                               .queue = node_text(node_get(root, "queue"), "default"),
+                               .priority = (int)int_of(root, "priority", 50),
+                               .request = request,
+                               .site = "",
+                               .submitted = clock_real(),
+                               .outcome = "",
+                               .exit_code = -1};
+    struct served *s = daemon_add(d, &row);
+
+    return s;
+}
+
+static void serve_submit(struct daemon *d, struct peer *p, const struct node *root)
+{
+    const struct node *job = node_get(root, "job");
+    int64_t count = int_of(root, "count", 1), priority = int_of(root, "priority", 50);
+    const char *name = node_text(node_get(root, "name"), "");
+    auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
+
+    if (d->leaving) {
+        peer_refuse(p, "the daemon is ending");
+        return;
+    }
+    if (!job || job->type != NODE_MAP || !*name || count < 1 || count > LIMIT_SUBMIT_COUNT ||
+        priority < 0 || priority > 100) {
+        peer_refuse(p, "invalid submission");
+        return;
+    }
+    if (d->n + (size_t)count > LIMIT_JOBS_WAITING) {
+        peer_refuse(p, "the daemon has %zu jobs; the limit is %d (delete some that have ended)",
+                    d->n, LIMIT_JOBS_WAITING);
+        return;
+    }
+    if (!keep_request(d, p, root, &request))
+        return;
+    if (is_true(root, "unique") && !check_name(d, p, name, is_true(root, "replace")))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        struct served *s = add_one(d, root, request.buf);
+
+        if (i == 0 && admit_never(s, &why)) {
+            daemon_drop(d, s);
+            peer_refuse(p, "%s", why.buf);
+            return;
+        }
+        s->is_new = true;
+        store_add(d->store, &s->row);
+        peer_defer(p, s, false);
+    }
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    void (*serve)(struct daemon *d, struct peer *p, const struct node *root);
+} requests[] = {
+    {"submit", serve_submit}, {"list", serve_list},     {"job", serve_job},
+    {"wait", serve_wait},     {"cancel", serve_cancel}, {"kill", serve_kill},
+    {"pause", serve_pause},   {"resume", serve_resume}, {"forget", serve_forget},
+};
+
+void request_serve(struct daemon *d, struct peer *p, const char *text, size_t len)
+{
+    auto_arena struct arena *a = arena_new();
+    const struct node *root = json_node(a, text, len);
+    const char *what = node_text(node_get(root, "request"), "");
+
+    if (int_of(root, "version", 0) != CONTROL_VERSION) {
+        peer_refuse(p, "the daemon uses control protocol version %d, not %lld; use the same muster",
+                    CONTROL_VERSION, (long long)int_of(root, "version", 0));
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+        if (strcmp(requests[i].name, what) == 0) {
+            requests[i].serve(d, p, root);
+            return;
+        }
+    peer_refuse(p, "unknown request \"%s\"", what);
+}

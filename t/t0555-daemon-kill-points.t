@@ -1,0 +1,80 @@
+#!/bin/sh
+# The daemon killed at each of its kill points: what was acknowledged is there afterwards, began once, and ends with
+# its true exit code. A point that is never reached is an error.
+. "${0%/*}/lib.sh"
+
+cd "$WORK" || exit 1
+cat >job.sh <<'SH'
+echo "$1" >>began
+until [ -e "$2" ]; do sleep 0.02; done
+exit "$3"
+SH
+serve() # HOME [POINT]
+{
+    MUSTER_HOME=$1 MUSTER_KILL_POINT=${2:-} "$MUSTER" serve --cpus 8 2>>serve.log &
+    daemon=$!
+}
+ready() # somebody listens; a daemon that was killed leaves its socket
+{
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$home/run/daemon/control.sock" || gone
+}
+submit() # TOKEN UNTIL CODE - the id, if it was acknowledged
+{
+    MUSTER_HOME=$home "$MUSTER" submit --no-autostart -n 1 -- sh job.sh "$1" "$2" "$3" 2>/dev/null
+}
+running()
+{
+    MUSTER_HOME=$home "$MUSTER" list -r | grep -q "$1.* running"
+}
+gone()
+{
+    ! kill -0 "$daemon" 2>/dev/null
+}
+
+for point in $("$MUSTER" serve --list-kill-points); do
+    home=$WORK/$point
+    mkdir -m 700 "$home"
+    rm -f began never
+    touch now
+    # One job runs already, so that there is something to adopt and to cancel.
+    serve "$home"
+    wait_until 20 ready
+    first=$(submit "first" never 9)
+    wait_until 20 running "$first"
+    kill -9 "$daemon"
+    wait "$daemon" 2>/dev/null
+
+    serve "$home" "$point"
+    wait_until 5 ready
+    second=$(submit "second" now 7)
+    if [ "$point" = cancel-posted ]; then
+        MUSTER_HOME=$home "$MUSTER" cancel "$first" >/dev/null 2>&1
+    fi
+    wait_until 20 gone || kill "$daemon"
+    wait "$daemon" 2>/dev/null
+    is "$?" 137 "$point is reached"
+    [ -n "$second" ] || [ "$(grep -c second began)" -le 1 ] || diag "began twice"
+
+    serve "$home"
+    wait_until 20 ready
+    touch never
+    export MUSTER_HOME="$home"
+    run_muster wait "$first"
+    if [ "$point" = cancel-posted ]; then
+        is "$rc" 143 "the request is kept"
+    else
+        is "$rc" 9 "the job that ran ends with its code"
+    fi
+    if [ -n "$second" ]; then
+        run_muster wait "$second"
+        is "$rc" 7 "so does the one that was acknowledged"
+    fi
+    run_muster wait --all
+    is "$(sort began | uniq -d)" "" "none began twice"
+    is "$(survivors "$first")$(survivors "${second:-none}")" "" "nothing is left"
+    kill "$daemon"
+    wait "$daemon"
+    is "$?" 0 "and the daemon ends"
+    unset MUSTER_HOME
+done
+done_testing

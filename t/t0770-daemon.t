@@ -1,0 +1,233 @@
+#!/bin/sh
+# muster serve and muster submit: jobs in a queue, the verbs on them, and what is refused.
+. "${0%/*}/lib.sh"
+
+cd "$WORK" || exit 1
+export MUSTER_HOME="$WORK/h"
+serve() # ARG… - starts the daemon and waits until it is ready
+{
+    "$MUSTER" serve "$@" 2>>serve.log &
+    daemon=$!
+    wait_until 20 ready
+}
+ready()
+{
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock" &&
+        "$MUSTER" list
+}
+submit() # sets $id and $rc
+{
+    run_muster submit "$@"
+    id=$(cat "$out")
+}
+state() # ID
+{
+    "$MUSTER" list -o json >"$WORK/list.json"
+    python3 -c 'import json,sys; print([j[sys.argv[3]] for j in json.load(open(sys.argv[1]))["jobs"] if j["id"] == sys.argv[2]][0])' \
+        "$WORK/list.json" "$1" "${2:-phase}"
+}
+is_in() # ID PHASE
+{
+    [ "$(state "$1")" = "$2" ]
+}
+finish()
+{
+    kill "$daemon" && wait "$daemon"
+}
+
+# --- without a daemon
+submit --no-autostart -n 1 -- true
+is "$rc" 1 "--no-autostart refuses without a daemon"
+like "$(cat "$err")" 'the daemon is not running; start it with .*muster serve' "and says how to start one"
+
+# --- one job from beginning to end
+ok "the daemon is ready" serve --cpus 2
+run_muster serve
+is "$rc" 1 "a second one"
+like "$(cat "$err")" 'already running' "is refused"
+# shellcheck disable=SC2016 # for the job's shell
+submit -n 1 -- sh -c 'echo out; echo $MUSTER_RUN_ID; pwd; exit 7'
+is "$rc" 0 "submit"
+like "$id" '^[0-9]{8}-[0-9]{6}-[a-z0-9]{4}$' "prints the id"
+is "$(wc -l <"$out")" 1 "and nothing else"
+run_muster wait "$id"
+is "$rc" 7 "wait has its exit code"
+run_muster logs "$id"
+like "$(cat "$out")" "$id" "logs has its output"
+like "$(cat "$out")" "$WORK\$" "which ran where it was submitted"
+run_muster show "$id"
+like "$(cat "$out")" 'exited with status 7' "show has the verdict"
+like "$(cat "$out")" 'started as: muster submit -n 1' "and how it was started"
+run_muster show -o json "$id"
+cp "$out" report.json
+has_shape report report.json "its report is as promised"
+is "$(json phase report.json)" ended "with the phase"
+run_muster events "$id"
+like "$(cat "$out")" 'exit code 7' "events has its end"
+
+# --- a job file, names, and the environment
+cat >job.yaml <<'YAML'
+apiVersion: muster/v1
+name: trainer
+roles:
+  worker: {replicas: 2, command: 'echo $MUSTER_INDEX; until [ -e finish ]; do sleep 0.05; done'}
+YAML
+submit job.yaml
+first=$id
+ok "a job file runs" wait_until 20 is_in "$first" running
+submit job.yaml
+is "$rc" 1 "a second job of that name is refused"
+like "$(cat "$err")" "\"trainer\" is in use by $first \(running\); use --replace" "with the id of the first"
+is "$(cat "$out")" "" "and no id"
+cp job.yaml kept.yaml
+submit --replace job.yaml
+is "$rc" 0 "--replace"
+second=$id
+run_muster wait "$first"
+is "$rc" 143 "cancels it"
+echo 'not: a job' >job.yaml
+ok "the second starts" wait_until 20 is_in "$second" running
+run_muster pause "$second"
+ok "pause" wait_until 20 is_in "$second" paused
+run_muster resume "$second"
+ok "resume" wait_until 20 is_in "$second" running
+run_muster exec "$second" worker-1 -- hostname
+is "$rc" 0 "exec"
+touch finish
+run_muster wait "$second"
+is "$rc" 0 "the file is that of the submission, whatever became of it"
+submit job.yaml
+is "$rc" 2 "a file that is no job is bad usage"
+
+# --- waiting, with the reason
+rm -f finish
+cp kept.yaml job.yaml
+submit job.yaml
+holder=$id
+submit -n 2 -- true
+waits=$id
+submit -n 1 --priority 90 -- true
+urgent=$id
+submit -n 1 --after "$waits" -- true
+after=$id
+is "$(state "$waits")" waiting "a job that does not fit waits"
+is "$(state "$waits" waiting)" 'needs 2 CPUs, 0 free; ahead: 1 job' "with the reason, after one of higher priority"
+is "$(state "$urgent" waiting)" 'needs 1 CPU, 0 free' "which is first"
+is "$(state "$after" waiting)" "waits for job $waits to succeed" "one that waits for another"
+"$MUSTER" list -o json >list.json
+has_shape list list.json "list -o json is as promised"
+like "$("$MUSTER" list)" "$waits.* waiting .*needs 2 CPUs, 0 free; ahead: 1 job" "list shows the reason"
+like "$("$MUSTER" show "$waits")" 'waiting: needs 2 CPUs, 0 free' "so does show"
+run_muster show -o json "$waits"
+cp "$out" report.json
+has_shape report report.json "show -o json of a job that waits"
+run_muster logs "$waits"
+like "$(cat "$err")" 'has not started yet: needs 2 CPUs' "logs says that there are none yet"
+run_muster pause "$waits"
+is "$(state "$waits" waiting)" paused "a waiting job is paused"
+run_muster resume "$waits"
+submit -n 1 -- true
+run_muster cancel "$id"
+run_muster wait "$id"
+is "$rc" 143 "a waiting job is cancelled"
+run_muster show "$id"
+like "$(cat "$out")" 'never-started' "and has a report"
+submit -n 1 --after "$id" -- true
+is "$rc" 0 "after a job that did not succeed"
+run_muster wait "$id"
+is "$rc" 125 "a job fails without having been started"
+like "$("$MUSTER" show "$id")" 'which it waits for, did not succeed' "and says why"
+touch finish
+run_muster wait "$holder" "$waits" "$urgent" "$after"
+is "$rc" 0 "all of them end"
+submit -n 1 --count 3 -- true
+is "$(sort -u "$out" | wc -l)" 3 "--count 3 has three ids"
+run_muster wait --all
+is "$rc" 0 "wait --all"
+cat >large.yaml <<'YAML'
+apiVersion: muster/v1
+name: large
+roles: {worker: {command: 'true', resources: {cpu: 100}}}
+YAML
+submit large.yaml
+is "$rc" 1 "a job that can never start is refused"
+like "$(cat "$err")" 'needs 100 CPUs, this machine has 2: it can never start' "with the numbers"
+run_muster delete "$holder"
+is "$rc" 0 "delete"
+unlike "$("$MUSTER" list -q)" "$holder" "the job is gone"
+
+# --- deadlines, commands that are not there
+submit -n 1 --max-duration 1s -- sleep 60
+run_muster wait "$id"
+is "$rc" 124 "--max-duration ends a job with 124"
+submit -n 1 -- /nowhere/prog
+run_muster wait "$id"
+is "$rc" 127 "a command that is not there"
+
+# --- the daemon ends: the job goes on
+submit -n 1 -- sh -c 'until [ -e go ]; do sleep 0.05; done; echo last words; touch gone; exit 5'
+ok "a job runs" wait_until 20 is_in "$id" running
+finish
+is "$?" 0 "the daemon ends with 0 at SIGTERM"
+like "$("$MUSTER" list)" "$id.* no daemon" "list says that there is no daemon"
+run_muster cancel "$id"
+like "$(cat "$err")" 'continues, but the daemon' "and so do verbs that need one"
+run_muster delete "$id"
+is "$rc" 1 "such a job is not deleted"
+"$MUSTER" wait "$id" 2>/dev/null &
+waiter=$!
+touch go
+ok "the job ends without a daemon" wait_until 20 test -e gone
+ok "another daemon" serve --cpus 2
+wait "$waiter"
+is "$?" 5 "knows how it ended, and so does whoever waited"
+like "$("$MUSTER" logs "$id")" 'last words' "what it has written meanwhile is there"
+submit -n 1 -- sleep 60
+ok "a job runs" wait_until 20 is_in "$id" running
+finish
+ok "with --stop-jobs" serve --cpus 2 --stop-jobs
+finish
+is "$?" 0 "the daemon ends with 0"
+is "$(survivors "$id")" "" "and its jobs end"
+like "$("$MUSTER" show "$id")" 'cancelled' "as cancelled ones"
+
+# --- a job that would be planned differently now, as after an upgrade
+rm -f go
+ok "a daemon" serve --cpus 2
+submit -n 1 -- sh -c 'until [ -e go ]; do sleep 0.05; done; exit 8'
+ok "a job runs" wait_until 20 is_in "$id" running
+finish
+python3 - "$MUSTER_HOME/daemon/jobs.db" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE job SET site = replace(site, 'names', 'none')")
+db.commit()
+PY
+ok "another daemon" serve --cpus 2
+like "$(cat serve.log)" "$id cannot be planned as before: .*; it continues" "says what it can do with it"
+touch go
+run_muster wait "$id"
+is "$rc" 8 "it ends with its exit code"
+finish
+
+# --- started by submit
+submit -n 1 -- true
+is "$rc" 0 "submit starts a daemon"
+run_muster wait "$id"
+is "$rc" 0 "that runs the job"
+started=$(python3 -c 'import socket, struct, sys
+s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+print(struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])' "$MUSTER_HOME/run/daemon/control.sock")
+is "$(stat -c %a "$MUSTER_HOME/run/daemon/control.sock")" 600 "its socket is for its user only"
+is "$(stat -c %a "$MUSTER_HOME/daemon/jobs.db")" 600 "and so is its database"
+kill "$started"
+ok "it ends at SIGTERM" wait_until 20 test ! -e "$MUSTER_HOME/run/daemon/control.sock"
+
+# --- a database of a newer muster
+python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version=99")' "$MUSTER_HOME/daemon/jobs.db"
+run_muster serve
+is "$rc" 1 "a newer database is refused"
+like "$(cat "$err")" 'has version 99, this muster supports up to 1' "with both versions"
+submit -n 1 -- true
+like "$(cat "$err")" 'the daemon did not start: .*has version 99' "submit says why no daemon was started"
+done_testing
