@@ -84,9 +84,10 @@ while read -r name; do
     esac
 done <"$WORK/set" >"$WORK/missing"
 is "$(cat "$WORK/missing")" "" "muster-environment(7) has every variable that a job is given"
-# Not those of MPI, by which the shim knows a rank, nor the one that makes tests fail.
+# Not those of MPI, by which the shim knows a rank, nor the one that makes tests fail, nor what the operator tells its
+# recorder in a pod.
 find src -name '*.c' ! -path '*/test/*' -exec cat {} + >"$WORK/source"
-words '[^_]getenv\("[A-Z_]*"' "$WORK/source" | grep -vxE 'PMIX_NAMESPACE|MUSTER_FAULT' >"$WORK/read"
+words '[^_]getenv\("[A-Z_]*"' "$WORK/source" | grep -vxE 'PMIX_NAMESPACE|MUSTER_FAULT|MUSTER_ADDRESS|TMPDIR' >"$WORK/read"
 while read -r name; do
     sed -n '/^\.Sh WHAT MUSTER READS/,$p' $environment | grep -q "^\.It Ev $name\$" || echo "$name"
 done <"$WORK/read" >"$WORK/missing"

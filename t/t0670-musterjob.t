@@ -92,7 +92,7 @@ class World:
 
     def submit(self, *words):
         try:
-            p = subprocess.run([MUSTER, "submit", "--on", "kubernetes", "-n", "n", *words], env=self.env, capture_output=True,
+            p = subprocess.run([MUSTER, "submit", "--on", "kubernetes", "--namespace", "n", *words], env=self.env, capture_output=True,
                                text=True, timeout=120)
         except subprocess.TimeoutExpired:
             self.show()
@@ -221,9 +221,8 @@ taskRoles: {w: {instances: 1, dockerImage: img, resourcePerInstance: {cpu: 1, me
         same((w.submit(pai), w.code), ("", 1), "a command with a secret of the file is not sent")
         like(w.said, "contains a secret", "and that is told")
         same(w.api.names("musterjobs"), [], "nothing of these was created")
-        p = subprocess.run([MUSTER, "submit", "--on", "local", hello], env=w.env, capture_output=True, text=True)
-        same(p.returncode, 1, "there is no daemon yet")
-        like(p.stderr, "not built in yet", "which is told")
+        same((w.submit("--count", "2", hello), w.code), ("", 2), "an option of the daemon's queue is refused")
+        like(w.said, "--count is not supported with --on kubernetes", "and that is told")
 
 
 def test_beside():

@@ -372,7 +372,7 @@ static void suspend(struct tended *t, const struct want *job)
                                 });
 }
 
-/* --- the launcher's Job of a job that is not debugged any more --------------------------------- */
+/* --- the launcher's Job of a job that is not debugged any more -------------------------------- */
 
 static void job_deleted(void *ctx, const struct kube_answer *answer)
 {

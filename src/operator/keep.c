@@ -55,7 +55,7 @@ static void state_kept(void *ctx, const struct kube_answer *answer)
     if (!t->gone && kube_ok(answer)) {
         const struct node *meta = node_get(answer->body, "metadata");
 
-        /* if the watch was quicker, it may have shown a later one already, and will show the last */
+        /* if the watch was quicker, it has shown a later one already, or will show the last */
         if (strcmp(t->version, t->sent_version) == 0) {
             free(t->version);
             t->version = xstrdup(node_text(node_get(meta, "resourceVersion"), ""));

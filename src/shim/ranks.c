@@ -143,8 +143,8 @@ static ns_t time_of_end(const struct rank *k, ns_t at)
     return at > k->started ? at : k->started;
 }
 
-/* orted stays as long as it has ranks. Hydra's proxy leaves when mpiexec is done with it, and may be
- * gone before a rank that failed is reported: only one that was killed is a loss. */
+/* orted stays as long as it has ranks. Hydra's proxy leaves when mpiexec is done with it, and may
+ * be gone before a rank that failed is reported: only one that was killed is a loss. */
 static bool has_lost_daemon(const struct rank *k)
 {
     const struct daemon *d = &k->daemon;

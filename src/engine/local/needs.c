@@ -64,8 +64,9 @@ static bool is_mounted(const struct search *in, const char *path)
     return false;
 }
 
-/* 0 = it is there, or may be; -ENOENT, -EACCES, -EISDIR, -ELIBACC (its interpreter is missing), -ELIBBAD
- * (that of its interpreter), -EILSEQ (that ends in a carriage return), as the shim tells them. */
+/* 0 = it is there, or may be; -ENOENT, -EACCES, -EISDIR, -ELIBACC (its interpreter is missing),
+ * -ELIBBAD (that of its interpreter), -EILSEQ (that ends in a carriage return), as the shim tells
+ * them. */
 static int look_at(struct search *in, const char *path, bool program)
 {
     char interpreter[PATH_MAX];
