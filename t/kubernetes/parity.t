@@ -40,7 +40,11 @@ $(grep -E '^(ok|not ok) ' "$1.tap")
 EOF
     kill $ours $theirs
     wait $ours $theirs 2>/dev/null
-    kubectl -n "$OURS" delete mpijobs,pytorchjobs,tfjobs --all >/dev/null 2>&1
+    # nobody collects what they own: another job of the same name would find it
+    for namespace in "$OURS" "$THEIRS"; do
+        kubectl -n "$namespace" delete mpijobs,pytorchjobs,tfjobs --all >/dev/null 2>&1
+        kubectl -n "$namespace" delete pods,jobs,services,configmaps,secrets,roles,rolebindings,serviceaccounts --all --force >/dev/null 2>&1
+    done
 }
 
 # --- mpi-operator: v2beta1 ---
