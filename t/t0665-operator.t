@@ -436,6 +436,23 @@ def test_suspended_by_annotation():
         c.until(c.holds("mpijobs", "old", "Succeeded"), "and ends")
 
 
+def test_lost_before_start():
+    """A node is lost while a container is being created: the pod is said to have failed, and then it is gone."""
+    with Cluster() as c:
+        c.held.add("lost-worker-1")
+        c.api.create(mpijob("lost"))
+        c.until(lambda: c.api.get("pods", "lost-worker-1"), "a worker is not started yet")
+        c.api.patch("pods", "lost-worker-1", {"metadata": {"deletionTimestamp": now()}, "spec": {"nodeName": "node"}, "status": {
+            "phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+                                               "message": "Taint manager: deleting due to NoExecute taint"}]}})
+        time.sleep(1)
+        c.api.delete("pods", "lost-worker-1")
+        c.until(lambda: c.api.get("pods", "lost-worker-1"), "when its pod is gone, another one is made")
+        c.held.clear()
+        c.until(c.holds("mpijobs", "lost", "Running"), "with that the job runs")
+        same(c.api.get("pods", "lost-worker-1")["metadata"]["annotations"]["muster.internal/start"], "1.2", "it is the second start, not the third")
+
+
 def test_waiting():
     with Cluster() as c:
         created = lambda: c.condition("mpijobs", "wait", "Created").get("message", "")  # noqa: E731

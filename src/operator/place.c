@@ -146,6 +146,16 @@ static void forget(struct tended *t, uint32_t replica)
     set(&h->uid, NULL);
 }
 
+/* The end of a pod that was told before it was gone. The start that is asked for now is another
+ * pod's, which is not there yet. */
+static bool was_told(const struct tended *t, uint32_t replica)
+{
+    const struct hand *h = &t->hands[replica];
+
+    return !place_by_job(t, replica) && h->life.over &&
+           present_instance(t, replica) < h->want.instance;
+}
+
 static void report(struct tended *t, uint32_t replica)
 {
     const struct hand *h = &t->hands[replica];
@@ -158,7 +168,8 @@ static void report(struct tended *t, uint32_t replica)
             struct observation o = {.kind = OBS_GONE,
                                     .text = h->text,
                                     .end.fate = h->life.removed ? h->life.removed : CAUSE_GONE};
-            place_observe(t, replica, &o);
+            if (!was_told(t, replica))
+                place_observe(t, replica, &o);
             forget(t, replica);
         }
         return;
