@@ -39,6 +39,7 @@
 #include "operator/whose.h"
 
 struct asked;
+struct question;
 struct own;
 struct controller;
 struct tended;
@@ -164,6 +165,7 @@ struct controller {
     struct kind_watch *kinds;
     size_t n_kinds;
     unsigned asking;                         /* discoveries without an answer */
+    struct question *questions;              /* serve.c: of these, for a version */
     struct kube_watch *pods[WHOSE_FAMILIES]; /* NULL: the jobs are not known yet */
     unsigned pods_synced;
     bool pods_stale;      /* a kind came after they were listed */

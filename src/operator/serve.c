@@ -150,7 +150,19 @@ static void watch_kind(struct kind_watch *k, const char *version)
 struct question {
     struct kind_watch *k;
     char *version; /* that is asked for */
+    struct question *next;
 };
+
+static void drop_question(struct controller *op, struct question *q)
+{
+    struct question **at = &op->questions;
+
+    while (*at != q)
+        at = &(*at)->next;
+    *at = q->next;
+    free(q->version);
+    free(q);
+}
 
 static void all_asked(struct controller *op)
 {
@@ -172,8 +184,7 @@ static void has_resource(void *ctx, const struct kube_answer *answer)
         if (strcmp(node_text(node_get(list->items[i], "name"), ""), q->k->kind->plural) == 0)
             watch_kind(q->k, q->version);
     all_asked(q->k->op);
-    free(q->version);
-    free(q);
+    drop_question(q->k->op, q);
 }
 
 /* Every version of the group, because each has resources of its own. */
@@ -188,7 +199,9 @@ static void has_group(void *ctx, const struct kube_answer *answer)
         auto_arena struct arena *a = arena_new();
         struct question *q = xcalloc(1, sizeof(*q));
 
-        *q = (struct question){k, xstrdup(node_text(node_get(list->items[i], "version"), ""))};
+        *q = (struct question){k, xstrdup(node_text(node_get(list->items[i], "version"), "")),
+                               k->op->questions};
+        k->op->questions = q;
         k->op->asking++;
         (void)kube_send(k->op->api,
                         &(struct kube_request){
@@ -243,6 +256,8 @@ static void free_handle(uv_handle_t *handle)
 
 void serve_end(struct controller *op)
 {
+    while (op->questions) /* their answers do not come any more */
+        drop_question(op, op->questions);
     if (op->look)
         uv_close((uv_handle_t *)op->look, free_handle);
     for (size_t i = 0; i < op->n_kinds; i++)
