@@ -44,6 +44,13 @@ struct piece {
     char data[];
 };
 
+/* One of a log that was not added yet: its start is reported with it, and added after the commit. */
+struct early {
+    struct early *next;
+    char *name;
+    struct piece *piece;
+};
+
 struct source {
     char *name; /* the key; heap */
     struct live *live;
@@ -76,7 +83,8 @@ struct live {
     struct source **sources;
     size_t n, cap, open_logs;
     int width;                         /* of the longest prefix */
-    size_t pieces_bytes;               /* waiting in all sources */
+    size_t pieces_bytes;               /* waiting in all sources, and early */
+    struct early *early, **early_end;
     struct source *ready, **ready_end; /* in the order in which they are read */
     int inotify_fd;
     uv_poll_t poll;
@@ -375,6 +383,52 @@ static void read_soon(struct live *lv, struct source *s)
         (void)uv_timer_start(&lv->timer, on_soon, 0, 0);
 }
 
+/* --- output without a log --------------------------------------------------------------------- */
+
+static void add_piece(struct live *lv, struct source *s, struct piece *p)
+{
+    *(s->pieces ? s->pieces_end : &s->pieces) = p;
+    s->pieces_end = &p->next;
+    read_soon(lv, s);
+}
+
+static void add_early(struct live *lv, const char *name, struct piece *p)
+{
+    struct early *e = xmalloc(sizeof(*e));
+
+    *e = (struct early){.name = xstrdup(name), .piece = p};
+    *(lv->early ? lv->early_end : &lv->early) = e;
+    lv->early_end = &e->next;
+}
+
+static void early_free(struct early *e)
+{
+    free(e->piece);
+    free(e->name);
+    free(e);
+}
+
+static void take_early(struct live *lv, struct source *s)
+{
+    struct early **at = &lv->early;
+
+    while (*at) {
+        struct early *e = *at;
+
+        if (strcmp(e->name, s->name) != 0) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        if (s->shown)
+            add_piece(lv, s, TAKE_PTR(e->piece));
+        else
+            lv->pieces_bytes -= e->piece->n;
+        early_free(e);
+    }
+    lv->early_end = at;
+}
+
 /* --- what the driver says --------------------------------------------------------------------- */
 
 void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
@@ -393,6 +447,7 @@ void live_add(struct live *lv, const char *name, const char *prefix, bool shown)
     GROW(lv->sources, lv->n, lv->cap);
     lv->sources[lv->n++] = s;
     (void)tsearch(s, &lv->by_name, by_name);
+    take_early(lv, s);
     /* It may have begun before we heard of it, and been silent since: then nothing else calls. */
     read_soon(lv, s);
 }
@@ -443,7 +498,7 @@ int64_t live_unlogged(struct live *lv, const struct unlogged *u)
 {
     struct source *s = find_source(lv, u->log);
 
-    if (!s || !s->shown)
+    if (s && !s->shown)
         return 0; /* it is shown elsewhere */
     /* there is no file where it could wait */
     if (u->n == 0 || lv->pieces_bytes + u->n > LIMIT_UNLOGGED_BYTES)
@@ -452,9 +507,10 @@ int64_t live_unlogged(struct live *lv, const struct unlogged *u)
     *p = (struct piece){.is_err = u->is_err, .n = u->n};
     memcpy(p->data, u->data, u->n);
     lv->pieces_bytes += u->n;
-    *(s->pieces ? s->pieces_end : &s->pieces) = p;
-    s->pieces_end = &p->next;
-    read_soon(lv, s);
+    if (s)
+        add_piece(lv, s, p);
+    else
+        add_early(lv, u->log, p);
     return u->missing - (int64_t)u->n;
 }
 
@@ -587,6 +643,10 @@ void live_free(struct live *lv)
     for (size_t i = 0; i < lv->n; i++)
         source_free(lv->sources[i]);
     free(lv->sources);
+    for (struct early *e = lv->early, *next; e; e = next) {
+        next = e->next;
+        early_free(e);
+    }
     free(lv->logs_path);
     marks_free(lv->marks);
     uv_close((uv_handle_t *)&lv->timer, on_closed);
