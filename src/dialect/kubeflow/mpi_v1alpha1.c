@@ -156,6 +156,17 @@ static int64_t spread(struct lowering *l, const char *key, int64_t total, int64_
     return per_node;
 }
 
+/* A process per unit, unless slotsPerWorker says otherwise. at: what the units come from. */
+static int32_t slots_for(struct lowering *l, int64_t units, const struct node *at)
+{
+    if (l->in->slots)
+        return l->in->slots;
+    if (units > LIMIT_SLOTS)
+        diag_at(l->b.ds, at, "E0203", NULL, "a worker runs at most %d processes, not %lld",
+                LIMIT_SLOTS, (long long)units);
+    return units > 0 && units <= LIMIT_SLOTS ? (int32_t)units : 1;
+}
+
 /* The controller's allocateProcessingUnits(): workers, and units for each of them. */
 static void lower_counts(struct lowering *l, const struct pod_container *c)
 {
@@ -164,6 +175,7 @@ static void lower_counts(struct lowering *l, const struct pod_container *c)
     bool cpu = strcmp(type, "cpu") == 0;
     struct role *worker = &l->roles[WORKER];
     struct resources *res = &worker->res;
+    const struct node *units_at = NULL;
     int64_t units = 0, asked = l->opts->gpus_per_node;
 
     if (!check_one_count(l))
@@ -182,6 +194,7 @@ static void lower_counts(struct lowering *l, const struct pod_container *c)
 
         worker->replicas = in->replicas;
         worker->replicas_at = node_get(in->at, "replicas");
+        units_at = limit;
         if (limit) /* its form was checked with the container's resources */
             units = cpu ? res->cpu_limit_milli / 1000 : res->gpu;
     }
@@ -192,7 +205,7 @@ static void lower_counts(struct lowering *l, const struct pod_container *c)
     }
     if (units > 0 && cpu && res->cpu_limit_milli == QUANTITY_UNSET)
         res->cpu_limit_milli = units * 1000;
-    worker->slots = in->slots ? in->slots : units > 0 ? (int32_t)units : 1;
+    worker->slots = slots_for(l, units, units_at ? units_at : worker->replicas_at);
 }
 
 /* --- roles ---------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ static const struct {
      "no other kind of unit"},
     {"  replicas: 3\n" TEMPLATE, "3 x 1", "replicas without a limit: one slot"},
     {"  replicas: 3\n" WITH_LIMITS("nvidia.com/gpu: 4"), "3 x 4", "slots are the GPU limit"},
+    {"  replicas: 3\n" WITH_LIMITS("nvidia.com/gpu: 2Gi"), "E0203@6:81", "a limit beyond 32 bits"},
     {"  replicas: 3\n  processingResourceType: cpu\n" WITH_LIMITS("cpu: 2, nvidia.com/gpu: 4"),
      "3 x 2", "or the limit of what processingResourceType says"},
     {"  replicas: 2\n  gpus: 16\n" TEMPLATE, "E0106@6:3", "exactly one count: the second is told"},
