@@ -82,8 +82,8 @@ struct live {
     void *by_name; /* tsearch tree of sources */
     struct source **sources;
     size_t n, cap, open_logs;
-    int width;                         /* of the longest prefix */
-    size_t pieces_bytes;               /* waiting in all sources, and early */
+    int width;           /* of the longest prefix */
+    size_t pieces_bytes; /* waiting in all sources, and early */
     struct early *early, **early_end;
     struct source *ready, **ready_end; /* in the order in which they are read */
     int inotify_fd;
