@@ -179,8 +179,8 @@ static void check_ports(const struct job_spec *spec, struct diags *ds)
 
         for (size_t k = 0; k < role->n_ports && n <= LIMIT_PORTS; k++) {
             n += (int64_t)role->ports[k].count * (role->ports[k].first_only ? 1 : role->replicas);
-            if (n > LIMIT_PORTS)
-                REPORT(ds, role->ports[k].at, "E0203", NULL,
+            if (n > LIMIT_PORTS) /* a platform's own ports have no place in the file */
+                REPORT(ds, role->ports[k].at ? role->ports[k].at : role->replicas_at, "E0203", NULL,
                        "the job has %lld ports; the limit is %d", (long long)n, LIMIT_PORTS);
         }
     }
