@@ -16,16 +16,12 @@ struct act {
     struct http_exchange *x; /* NULL: gone */
     char *id;
     int status; /* of success */
+    void (*shape)(struct http_answer *a);
 };
 
 static void on_gone(void *arg)
 {
     ((struct act *)arg)->x = NULL;
-}
-
-static void add_headers(struct http_answer *a)
-{
-    strbuf_addstr(&a->headers, "X-Content-Type-Options: nosniff\r\n");
 }
 
 static void done(void *ctx, int r, const struct node *head, const struct err *e)
@@ -36,7 +32,7 @@ static void done(void *ctx, int r, const struct node *head, const struct err *e)
 
     if (!phase)
         phase = node_text(node_get(node_get(head, "job"), "phase"), "");
-    add_headers(&answer);
+    add_safe_headers(&answer);
     if (r == -EPERM)
         answer_error(&answer, 409, NULL, "%s", e->text);
     else if (r < 0)
@@ -49,6 +45,8 @@ static void done(void *ctx, int r, const struct node *head, const struct err *e)
         json_kv_str(&j, "phase", phase);
         json_end(&j);
     }
+    if (act->shape)
+        act->shape(&answer);
     if (act->x)
         http_finish(act->x, &answer);
     http_answer_release(&answer);
@@ -68,7 +66,8 @@ static char *socket_dir(const struct entry *en)
     return dir ? xasprintf("%s/scratch", dir) : NULL;
 }
 
-static void request(struct call *c, const struct entry *en, const char *what, int status)
+void act_on(struct call *c, const struct entry *en, const char *what, int status,
+            void (*shape)(struct http_answer *a))
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     auto_free char *dir = socket_dir(en);
@@ -78,7 +77,7 @@ static void request(struct call *c, const struct entry *en, const char *what, in
     if (en->served)
         json_kv_str(&j, "id", en->id);
     json_end(&j);
-    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status};
+    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status, .shape = shape};
     http_defer(c->x, on_gone, act);
     ask_later(c->api, dir ? dir : "", &text, done, act);
 }
@@ -99,7 +98,7 @@ static void change(struct call *c, const char *what)
     struct entry en;
 
     if (call_open(c, a, &en))
-        request(c, &en, what, 202);
+        act_on(c, &en, what, 202, NULL);
 }
 
 void serve_cancel(struct call *c)
@@ -139,5 +138,5 @@ void serve_delete(struct call *c)
     else if (!en.outcome)
         answer_error(c->answer, 409, "cancel it first", "job %s has not ended", en.id);
     else
-        request(c, &en, "forget", 204);
+        act_on(c, &en, "forget", 204, NULL);
 }

@@ -18,6 +18,7 @@
  *     events.c    events of a job
  *     queue.c     the queue; metrics.c for Prometheus
  *     stream.c    server-sent events
+ *     pai.c       OpenPAI's paths
  */
 #ifndef API_PARTS_H
 #define API_PARTS_H
@@ -63,7 +64,7 @@ struct api {
     uint64_t n_requests;
 };
 
-#define CALL_SEGMENTS 2
+#define CALL_SEGMENTS 5
 #define CALL_SEGMENT 256
 
 struct call { /* one request */
@@ -152,6 +153,8 @@ int entry_open(struct call *c, const struct entry *en);
 /* Finds the job of seg[0]; false after refusing. */
 bool call_entry(struct call *c, struct arena *a, struct entry *ret);
 
+void add_safe_headers(struct http_answer *a); /* that every answer has */
+
 void serve_static(struct call *c);
 void serve_session(struct call *c);
 void serve_version(struct call *c);
@@ -174,6 +177,14 @@ void serve_usage(struct call *c);
 void serve_hang(struct call *c);
 void serve_queue(struct call *c);
 void serve_metrics(struct call *c);
+void serve_pai_jobs(struct call *c);
+void serve_pai_job(struct call *c);
+void serve_pai_attempt(struct call *c);
+void serve_pai_submit(struct call *c);
+void serve_pai_config(struct call *c);
+void serve_pai_execution(struct call *c);
+void serve_pai_logs(struct call *c);
+void serve_pai_log(struct call *c);
 void serve_events(struct call *c);
 void serve_logs(struct call *c);
 void serve_stream(struct call *c);
@@ -225,10 +236,23 @@ struct machine_use { /* by jobs that run */
 };
 struct machine_use machine_use(const struct daemon *d);
 
+/* --- acts.c ----------------------------------------------------------------------------------- */
+
+/* Asks for a change of the job ("cancel"); the call is answered later, with this status if it went
+ * well. */
+void act_on(struct call *c, const struct entry *en, const char *what, int status,
+            void (*shape)(struct http_answer *a));
+
+/* --- pai.c ------------------------------------------------------------------------------------ */
+
+void pai_reshape(struct http_answer *a); /* an error, as OpenPAI has it */
+
 /* --- submit.c --------------------------------------------------------------------------------- */
 
-/* Has a worker answer the call (cli/serve_work.h): what, and its request as JSON. */
-void work_for_call(struct call *c, const char *what, const char *request, size_t len);
+/* Has a worker answer the call (cli/serve_work.h): what, and its request as JSON. shape: makes
+ * another answer of it; or NULL. */
+void work_for_call(struct call *c, const char *what, const char *request, size_t len,
+                   void (*shape)(struct http_answer *a));
 
 /* --- records.c -------------------------------------------------------------------------------- */
 
