@@ -37,9 +37,7 @@ static void done(void *ctx, int r, const struct node *head, const struct err *e)
         answer_error(&answer, 409, NULL, "%s", e->text);
     else if (r < 0)
         answer_error(&answer, 503, NULL, "%s: %s", act->id, e->text);
-    else if (act->status == 204) {
-        answer.status = 204;
-    } else {
+    if (r == 0) {
         struct json j = answer_json(&answer, act->status);
 
         json_kv_str(&j, "phase", phase);
@@ -125,18 +123,52 @@ void serve_resume(struct call *c)
     change(c, "resume");
 }
 
+/* --- delete ----------------------------------------------------------------------------------- */
+
+/* "20261118-…: deleted", or why not; a job's outputs are not deleted from here. */
+static void deleted(void *ctx, bool well, const struct strbuf *out, const struct strbuf *complaints)
+{
+    struct act *act = ctx;
+    struct http_answer answer = HTTP_ANSWER_INIT;
+    const char *why = strstr(complaints->buf, "error: ");
+
+    add_safe_headers(&answer);
+    answer.status = 204;
+    if (!well)
+        answer_error(&answer, 503, NULL, "%s is still being deleted", act->id);
+    else if (!strstr(out->buf, ": deleted"))
+        answer_error(&answer, 409, strstr(complaints->buf, "--yes") ? "use `muster delete --yes`" : NULL,
+                     "%.*s", (int)strcspn(why ? why + 7 : "cannot be deleted", "\n"),
+                     why ? why + 7 : "cannot be deleted");
+    if (act->x)
+        http_finish(act->x, &answer);
+    http_answer_release(&answer);
+    free(act->id);
+    free(act);
+}
+
+/* A tree may be large, so a process does it: that of the verb. */
 void serve_delete(struct call *c)
 {
+    static char muster[] = "muster", verb[] = "delete";
     auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf nothing = STRBUF_INIT;
     struct entry en;
 
     if (!call_entry(c, a, &en))
         return;
-    if (!en.served)
-        answer_error(c->answer, 409, "use `muster delete`",
-                     "%s is a run in the foreground, which the daemon does not delete", en.id);
-    else if (!en.outcome)
+    if (!en.outcome && strcmp(en.state, "lost") != 0) {
         answer_error(c->answer, 409, "cancel it first", "job %s has not ended", en.id);
-    else
-        act_on(c, &en, "forget", 204, NULL);
+        return;
+    }
+    char *const argv[] = {muster, verb, arena_strdup(a, en.id), NULL};
+    struct act *act = xcalloc(1, sizeof(*act));
+    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en.id)};
+    if (work_start(c->api, argv, &nothing, deleted, act)) {
+        http_defer(c->x, on_gone, act);
+        return;
+    }
+    answer_error(c->answer, 429, "try again", "%u processes are at work", c->api->n_works);
+    free(act->id);
+    free(act);
 }

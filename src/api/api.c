@@ -144,10 +144,18 @@ static void handle_call(void *ctx, struct http_exchange *x, const struct http_re
         pai_reshape(answer);
 }
 
+static void refuse_call(void *ctx, int status, struct http_answer *answer)
+{
+    (void)ctx;
+    add_safe_headers(answer);
+    answer_error(answer, status, NULL, "%s", http_reason(status));
+}
+
 static struct http_service service_of(struct listener *l)
 {
     return (struct http_service){.handle = handle_call,
                                  .admit = admit_call,
+                                 .refuse = refuse_call,
                                  .ctx = l,
                                  .body_limit = LIMIT_API_BODY_BYTES,
                                  .connections = LIMIT_API_CONNECTIONS};
@@ -386,6 +394,7 @@ static void on_closed(uv_handle_t *handle)
         return;
     found_free(api->found);
     logs_forget_all();
+    entries_forget(api);
     free(api->tokens);
     free(api);
 }

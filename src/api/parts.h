@@ -41,6 +41,7 @@ struct listener {
 };
 
 struct found;
+struct past;
 struct watcher;
 struct work;
 
@@ -56,6 +57,7 @@ struct api {
     uv_timer_t tidy;          /* sessions that expire */
     uv_timer_t tick;          /* of streams */
     struct found *found;
+    struct past *past; /* entries.c; NULL: nothing yet */
     struct watcher *watchers;
     struct work *works;
     unsigned n_watchers, n_works;
@@ -135,11 +137,13 @@ bool entries_find(struct api *api, struct arena *a, const char *id, struct entry
 /* Verdict, ranks and restarts. */
 void entry_detail(struct api *api, struct arena *a, struct entry *en);
 void entry_json(struct json *j, const struct entry *en);
+void entries_forget(struct api *api);
 
 /* Runs in the foreground. */
 struct found *found_new(void);
 void found_free(struct found *f);
 size_t found_count(struct api *api); /* looks at the directories, if that was long ago */
+void found_look(struct api *api, size_t i); /* at one of them, now */
 void found_entry(struct api *api, struct arena *a, size_t i, struct entry *ret);
 
 /* Its run directory; NULL: it has none. */

@@ -46,6 +46,7 @@
 #define LIMIT_API_WORK_MS 20000         /* for one of them to answer */
 #define LIMIT_API_WORK_CPU_S 10         /* … of processor time */
 #define LIMIT_API_WORK_BYTES (64 << 20) /* … of its answer */
+#define LIMIT_API_PAST 4096                 /* jobs that have ended whose verdicts are remembered */
 #define LIMIT_API_PAGE 1000             /* jobs in one answer */
 #define LIMIT_API_STREAMS 64            /* at once */
 #define LIMIT_WEB_FILE_BYTES (4 << 20)  /* a file of MUSTER_WEB_DIR */
