@@ -147,6 +147,17 @@ static void put_back(struct daemon *d, struct served *list)
     }
 }
 
+static int commit(struct daemon *d, struct err *e)
+{
+    bool any = store_has_changes(d->store);
+    ns_t begun = clock_mono();
+    int r = store_commit(d->store, e);
+
+    if (any && r == 0)
+        tally_commit(&d->tally, clock_mono() - begun);
+    return r;
+}
+
 /* False: the commit has failed. */
 static bool round_once(struct daemon *d)
 {
@@ -163,7 +174,7 @@ static bool round_once(struct daemon *d)
         kill_point(KILL_BEFORE_SUBMIT_COMMIT);
     if (list)
         kill_point(KILL_BEFORE_COMMIT);
-    if (store_commit(d->store, &e) < 0) {
+    if (commit(d, &e) < 0) {
         put_back(d, list);
         commit_failed(d, &e);
         return false;
@@ -366,6 +377,8 @@ static void end(struct daemon *d)
     if (store_commit(d->store, &e) < 0)
         daemon_note(d, "%s", e.text);
     server_free(d->server);
+    if (d->opts->front)
+        d->opts->front->close(d->front);
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
@@ -398,6 +411,7 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     if (lock < 0 || dir < 0)
         return lock < 0 ? lock : dir;
     raise_descriptors();
+    tally_begin(&d.tally);
     int r = store_open(path, &d.store, e);
     if (r < 0)
         return r;
@@ -411,6 +425,8 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     r = load(&d, e);
     if (r == 0)
         r = server_open(&d, dir, &d.server, e);
+    if (r == 0 && opts->front)
+        r = opts->front->open(&d, opts->front->options, dir, &d.front, e);
     if (r == 0)
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
     end(&d);
