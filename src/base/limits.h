@@ -135,6 +135,7 @@
 #define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
+#define LIMIT_QUEUES 256            /* in the configuration */
 #define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */
 #define LIMIT_DAY_JOBS 1000000      /* of `sim --queue` */
 #define LIMIT_DAY_MACHINES 100000   /* likewise */

@@ -23,6 +23,12 @@ static bool is_open(const struct run_ref *run)
     return run->alive || run->kept_until;
 }
 
+/* Why the queue lets it wait, or NULL. */
+static const char *reason_of(const struct run_ref *run)
+{
+    return run->waiting && *run->waiting ? run->waiting : run->held_up;
+}
+
 static void kv_time(struct json *j, const char *key, ns_t at)
 {
     char text[CLOCK_TEXT];
@@ -80,7 +86,7 @@ static void json_job(struct json *j, const struct run_ref *run)
     kv_time(j, "submitted", run->submitted ? run->submitted : run->started);
     kv_time(j, "started", run->started);
     kv_time(j, "ended", run->ended);
-    json_kv_str(j, "waiting", run->waiting && *run->waiting ? run->waiting : NULL);
+    json_kv_str(j, "waiting", reason_of(run));
     json_end(j);
 }
 
@@ -126,8 +132,8 @@ static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
         (void)age_text(((run->now ? run->now : now) - since) / NS_PER_MS, age);
     printf("%-21s %-24s %-22s %-10s %s", cell(a, run->id), cell(a, run->name),
            cell(a, run->dialect), cell(a, state), age);
-    if (run->waiting && *run->waiting)
-        printf("  %s", cell(a, run->waiting));
+    if (reason_of(run))
+        printf("  %s", cell(a, reason_of(run)));
     putchar('\n');
 }
 

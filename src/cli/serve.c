@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "cli/diagnose.h"
 #include "cli/place.h"
+#include "cli/settings.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "daemon/daemon.h"
@@ -41,12 +42,22 @@ static void note(const char *text)
     (void)fprintf(stderr, "%s %s\n", clock_rfc3339(clock_real(), at), safe.buf);
 }
 
+static int configure(struct arena *a, struct daemon_config *ret)
+{
+    struct settings s;
+    int r = settings_read(a, &s);
+
+    if (r == 0)
+        *ret = s.daemon;
+    return r;
+}
+
 static int run_serve(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {.gpus = -1};
     auto_strvec struct strvec words = STRVEC_INIT;
     struct operands ops;
-    struct daemon_options how = {.plan = submit_plan, .note = note};
+    struct daemon_options how = {.plan = submit_plan, .configure = configure, .note = note};
     struct err e;
 
     for (int i = 0; i < argc; i++)

@@ -105,10 +105,10 @@ static int read_file(const struct verb *verb, struct arena *a, const struct subm
     return 0;
 }
 
-/* --max-duration is one more deadline; the shorter one counts. */
-static void limit_duration(struct arena *a, const struct submit_options *o, struct submitted *s)
+/* --max-duration and that of the queue are more deadlines; the shortest one counts. */
+static void limit_duration(struct arena *a, int64_t max_ms, struct submitted *s)
 {
-    int64_t most = (o->max_duration_ms + 999) / 1000;
+    int64_t most = (max_ms + 999) / 1000;
 
     if (most == 0 || (s->spec->deadline_s > 0 && s->spec->deadline_s < most))
         return;
@@ -138,7 +138,7 @@ int submit_read(const struct verb *verb, struct arena *a, struct submit_options 
         return code;
     if (job_adjust(a, &o->job, spec, &ret->spec, &ret->changes, &e) < 0)
         return refuse(verb, e.text);
-    limit_duration(a, o, ret);
+    limit_duration(a, o->max_duration_ms, ret);
     return 0;
 }
 
@@ -206,6 +206,7 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
     if (opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops) < 0 ||
         submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
         return err_set(e, -EINVAL, "the job cannot be read any more");
+    limit_duration(a, sub->max_duration_ms, s);
     if (!anyhow)
         r = job_runnable(&o->job, s->spec, e);
     if (r < 0)

@@ -45,6 +45,7 @@ struct run_ref {
     int priority;
     ns_t submitted;
     const char *waiting; /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
+    const char *held_up; /* started and paused: why it does not continue by itself yet; or NULL */
 };
 
 struct runs { /* in the arena, in the order in which they started */

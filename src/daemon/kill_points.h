@@ -19,6 +19,9 @@ enum kill_point {
     KILL_END_COMMITTED,        /* its directories are not cleaned up */
     KILL_CANCEL_POSTED,        /* a request is committed, and not replied to */
     KILL_ADOPTED,              /* a job of an earlier daemon is attached to */
+    KILL_PREEMPTED,            /* a job was told to make room, nothing is committed */
+    KILL_RELEASED,             /* it is paused and holds nothing; likewise */
+    KILL_MOVED,                /* it has other GPUs than before, and is to be planned again */
     KILL_POINTS,
 };
 extern const char *const kill_point_names[KILL_POINTS + 1]; /* NULL-terminated */

@@ -25,6 +25,7 @@ struct submission { /* in an arena, which must outlive the plan */
     const char *isolation;
     const int *ports;
     size_t n_ports;
+    int64_t max_duration_ms; /* of its queue; 0: none */
     const char *const *gpus; /* per replica: what it may see, "0,3"; NULL: as planned */
 };
 
@@ -47,7 +48,8 @@ typedef int planner_fn(struct arena *a, struct submission *sub, const struct run
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e);
 /* What planning has chosen, as JSON, and back. */
-void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus);
+void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus,
+                const struct submission *sub);
 int site_read(struct arena *a, const char *json, struct submission *ret, struct err *e);
 
 /* Calls the planner in the submission's directory, with its environment. */

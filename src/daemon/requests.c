@@ -103,7 +103,7 @@ void request_answer_job(struct peer *p, const struct served *s)
     struct json j = begin_head(&head);
     const char *why = NULL;
 
-    if (s->row.state == STORED_WAITING && !s->act)
+    if (s->row.state != STORED_ENDED && (!s->act || s->row.standing == STANDING_RELEASED))
         gather_reasons(s->d, &rs);
     for (size_t i = 0; i < rs.n; i++)
         if (rs.v[i].s == s)
@@ -368,14 +368,15 @@ static char *new_id(const struct daemon *d)
     return id;
 }
 
-static struct served *add_one(struct daemon *d, const struct node *root, const char *request)
+static struct served *add_one(struct daemon *d, const struct node *root, const char *queue,
+                              const char *request)
 {
     auto_free char *id = new_id(d);
     const struct stored row = {.id = id,
                                .number = ++d->last_number,
                                .name = node_text(node_get(root, "name"), ""),
                                .dialect = node_text(node_get(root, "dialect"), ""),
-                               .queue = node_text(node_get(root, "queue"), "default"),
+                               .queue = queue,
                                .priority = (int)int_of(root, "priority", 50),
                                .request = request,
                                .site = "",
@@ -391,7 +392,7 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
 {
     const struct node *job = node_get(root, "job");
     int64_t count = int_of(root, "count", 1), priority = int_of(root, "priority", 50);
-    const char *name = node_text(node_get(root, "name"), "");
+    const char *name = node_text(node_get(root, "name"), ""), *queue;
     auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
 
     if (d->leaving) {
@@ -408,12 +409,17 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
                     d->n, LIMIT_JOBS_WAITING);
         return;
     }
+    queue = config_queue(d, node_text(node_get(root, "queue"), NULL), &why);
+    if (!queue) {
+        peer_refuse(p, "%s", why.buf);
+        return;
+    }
     if (!keep_request(d, p, root, &request))
         return;
     if (is_true(root, "unique") && !check_name(d, p, name, is_true(root, "replace")))
         return;
     for (int64_t i = 0; i < count; i++) {
-        struct served *s = add_one(d, root, request.buf);
+        struct served *s = add_one(d, root, queue, request.buf);
 
         if (i == 0 && admit_never(s, &why)) {
             daemon_drop(d, s);

@@ -75,6 +75,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     size_t len;
     int r = served_submission(act, &typed, &sub, e);
 
+    act->max_duration_ms = r == 0 ? sub.max_duration_ms : 0;
     if (r == 0)
         r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, false, &act->planned, e);
     if (r == 0)
@@ -109,6 +110,8 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
         return r;
     }
     s->stopping = act->job->cancel_signal != 0;
+    if (act->job->deadline_from)
+        s->since = clock_real() - (clock_run() - act->job->deadline_from);
     turn_catch_up(act->turn);
     return 0;
 }

@@ -134,11 +134,17 @@ static void on_post(void *ctx, const struct observation *o)
 {
     struct active *act = ctx;
 
+    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served)) {
+        turn_commit(act->turn);
+        return;
+    }
     turn_observe(act->turn, o);
     turn_commit(act->turn);
     kill_point(KILL_CANCEL_POSTED);
-    if (o->kind == OBS_CANCEL)
+    if (o->kind == OBS_CANCEL) {
         act->served->stopping = true;
+        act->served->d->queue_changed = true;
+    }
     served_mark(act->served);
 }
 
@@ -291,8 +297,7 @@ int served_submission(struct active *act, struct submission *typed, struct submi
     return r == 0 ? rundir_name(row->id, NULL, &act->rd, e) : r;
 }
 
-/* The GPUs of each replica, as the queue has chosen them. */
-static const char *const *visible_gpus(struct active *act)
+const char *const *served_gpus(struct active *act)
 {
     const struct served *s = act->served;
     const char **v = ARENA_ARRAY(act->a, const char *, s->n_replicas + 1);
@@ -310,6 +315,16 @@ static const char *const *visible_gpus(struct active *act)
     return any ? v : NULL;
 }
 
+static int64_t max_of_queue(const struct served *s)
+{
+    const struct daemon_config *c = &s->d->config;
+
+    for (uint32_t i = 0; i < c->n_queues; i++)
+        if (strcmp(c->queues[i].name, s->row.queue) == 0)
+            return c->queues[i].max_duration / NS_PER_MS;
+    return 0;
+}
+
 static int begin(struct active *act, const struct engine_class *class, bool anyhow, struct err *e)
 {
     struct served *s = act->served;
@@ -319,7 +334,8 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
 
     if (r < 0)
         return r;
-    sub.gpus = visible_gpus(act);
+    sub.gpus = served_gpus(act);
+    sub.max_duration_ms = act->max_duration_ms = max_of_queue(s);
     r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
     kill_point(KILL_PLANNED);
     if (r == 0)
@@ -337,7 +353,7 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     served_turn(act);
     turn_event(act->turn,
                &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
-    site_write(&site, act->planned.plan, sub.gpus);
+    site_write(&site, act->planned.plan, sub.gpus, &sub);
     free((char *)(uintptr_t)s->row.site);
     s->row.site = strbuf_detach(&site);
     s->row.state = STORED_STARTED;
@@ -403,6 +419,7 @@ void served_decide(struct served *s, ns_t now)
         served_observed(act, &(struct observation){.kind = OBS_LOST, .at = now});
         (void)turn_decide(act->turn, now);
     }
+    preempt_check(s);
 }
 
 void served_act(struct served *s, ns_t now)
@@ -501,6 +518,7 @@ void served_free(struct served *s)
     free((char *)(uintptr_t)s->row.request);
     free((char *)(uintptr_t)s->row.site);
     free((char *)(uintptr_t)s->row.outcome);
+    free((char *)(uintptr_t)s->row.array);
     free(s->roles);
     free(s->afters);
     free(s->places);

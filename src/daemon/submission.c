@@ -40,7 +40,8 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
 }
 
 /* Ports are in the order of spec_n_ports(). */
-void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus)
+void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus,
+                const struct submission *sub)
 {
     const struct site *site = &plan->facts->site;
     struct json j = JSON_COMPACT(out);
@@ -57,6 +58,8 @@ void site_write(struct strbuf *out, const struct plan *plan, const char *const *
     for (; gpus && *gpus; gpus++)
         json_str(&j, *gpus);
     json_end(&j);
+    if (sub->max_duration_ms)
+        json_kv_int(&j, "max_duration_ms", sub->max_duration_ms);
     json_end(&j);
 }
 
@@ -64,6 +67,7 @@ int site_read(struct arena *a, const char *json, struct submission *ret, struct 
 {
     const struct node *root = json_node(a, json, strlen(json));
     const struct node *ports = node_get(root, "ports"), *gpus = node_get(root, "gpus");
+    const struct node *most = node_get(root, "max_duration_ms");
     const char *isolation = node_text(node_get(root, "isolation"), "");
 
     if (!*isolation || !ports || ports->type != NODE_SEQ || !gpus || gpus->type != NODE_SEQ)
@@ -74,6 +78,7 @@ int site_read(struct arena *a, const char *json, struct submission *ret, struct 
     ret->isolation = isolation;
     ret->ports = numbers;
     ret->n_ports = ports->n;
+    ret->max_duration_ms = most && most->type == NODE_INT ? most->i : 0;
     ret->gpus = gpus->n ? (const char *const *)words_of(a, gpus, NULL) : NULL;
     return 0;
 }
