@@ -227,7 +227,7 @@ ok "it ends at SIGTERM" wait_until 20 test ! -e "$MUSTER_HOME/run/daemon/control
 python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version=99")' "$MUSTER_HOME/daemon/jobs.db"
 run_muster serve
 is "$rc" 1 "a newer database is refused"
-like "$(cat "$err")" 'has version 99, this muster supports up to 1' "with both versions"
+like "$(cat "$err")" 'has version 99, this muster supports up to 2' "with both versions"
 submit -n 1 -- true
 like "$(cat "$err")" 'the daemon did not start: .*has version 99' "submit says why no daemon was started"
 done_testing

@@ -107,6 +107,60 @@ submit -n 1 --max-duration 9s -- true
 waits=$id
 is "$(state "$waits" waiting)" 'queue "low": quota of 2 CPUs reached, 2 in use' "the next one waits for the quota"
 
+# --- what other platforms call a queue and a priority
+queued_as() # FILE QUEUE PRIORITY
+{
+    submit "$1"
+    is "$(state "$id" queue) $(state "$id" priority)" "$2 $3" "$1: queue and priority"
+    run_muster cancel "$id"
+}
+cat >pai-v1.json <<'JSON'
+{"jobName": "pai-v1", "image": "x", "virtualCluster": "high",
+ "taskRoles": [{"name": "w", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 1, "gpuNumber": 0, "command": "true"}]}
+JSON
+cat >pai-v2.yaml <<'YAML'
+protocolVersion: 2
+name: pai-v2
+type: job
+prerequisites: [{protocolVersion: 2, name: i, type: dockerimage, uri: x}]
+taskRoles: {w: {instances: 1, dockerImage: i, resourcePerInstance: {cpu: 1, memoryMB: 1, gpu: 0}, commands: ['true']}}
+defaults: {virtualCluster: high}
+extras: {hivedScheduler: {jobPriorityClass: crit}}
+YAML
+cat >azure.yaml <<'YAML'
+command: 'true'
+environment: azureml:e@latest
+compute: azureml:high
+queue_settings: {priority: high}
+YAML
+cat >torch.yaml <<'YAML'
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: torch}
+spec:
+  runPolicy: {schedulingPolicy: {queue: high, priorityClass: low-priority}}
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template: {spec: {containers: [{name: pytorch, image: x, command: ['true']}]}}
+YAML
+cat >t9k.yaml <<'YAML'
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata: {name: t9k}
+spec:
+  scheduler: {t9kScheduler: {queue: high, priority: 80}}
+  worker:
+    replicas: 1
+    cmd: ['true']
+    template: {spec: {containers: [{name: mpi-worker, image: x}]}}
+YAML
+queued_as pai-v1.json high 50
+queued_as pai-v2.yaml high 100
+queued_as azure.yaml high 75
+queued_as torch.yaml high 25
+queued_as t9k.yaml high 80
+
 # --- preemption by pause
 submit --queue high -n 2 -- sh -c "$(holder b)"
 b=$id

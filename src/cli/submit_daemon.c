@@ -105,6 +105,27 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_end(j);
 }
 
+/* Azure's priorities are low, medium and high. */
+static int64_t priority_of(const struct submit_options *o, const struct job_spec *spec)
+{
+    if (o->priority >= 0)
+        return o->priority;
+    if (spec->priority < 0)
+        return PRIORITY;
+    if (spec->platform.environment == PLATFORM_AZUREML && spec->priority <= 3)
+        return (int64_t)spec->priority * 25;
+    return spec->priority > 100 ? 100 : spec->priority;
+}
+
+/* A compute target is a queue if there is one of that name; without a tier, Azure says "null". */
+static void put_queue(struct json *j, const struct submit_options *o, const struct job_spec *spec)
+{
+    const char *name = o->queue ? o->queue : spec->queue;
+
+    json_kv_str(j, "queue", name && strcmp(name, "null") == 0 ? NULL : name);
+    json_kv_str(j, "target", spec->target);
+}
+
 static void put_request(struct strbuf *out, const struct submit_options *o,
                         const struct submitted *s, const struct strvec *words, const char *cwd)
 {
@@ -113,11 +134,8 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
 
     json_kv_str(&j, "name", spec->name);
     json_kv_str(&j, "dialect", spec->dialect);
-    json_kv_str(&j, "queue", o->queue ? o->queue : spec->queue ? spec->queue : "default");
-    json_kv_int(&j, "priority",
-                o->priority >= 0      ? o->priority
-                : spec->priority >= 0 ? spec->priority
-                                      : PRIORITY);
+    put_queue(&j, o, spec);
+    json_kv_int(&j, "priority", priority_of(o, spec));
     json_kv_int(&j, "count", o->count);
     json_kv_bool(&j, "unique", s->jf.path || o->command.name);
     json_kv_bool(&j, "replace", o->replace);

@@ -1,7 +1,8 @@
 /* daemon.h - asking the user's daemon: the same form as on a run's control socket (protocol.h), on
  * SCRATCH/daemon/control.sock.
  *
- *     {"version":1,"request":"submit","name","dialect","queue","priority","count",
+ *     {"version":1,"request":"submit","name","dialect","queue"|null,"target"|null (a queue, if
+ *      there is one of that name, and `queue` is null),"priority","count",
  *      "unique":bool (no other job that has not ended has this name),"replace":bool,
  *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
  *                                        the body has their ids, each a line; they are in

@@ -388,6 +388,17 @@ static struct served *add_one(struct daemon *d, const struct node *root, const c
     return s;
 }
 
+/* That of the job, else its target if there is a queue of that name, else the default. */
+static const char *queue_of(const struct daemon *d, const struct node *root, struct strbuf *why)
+{
+    const char *name = node_text(node_get(root, "queue"), NULL);
+    const char *target = node_text(node_get(root, "target"), NULL);
+    const char *found =
+        !name && target && d->config.n_queues ? config_queue(d, target, NULL) : NULL;
+
+    return found ? found : config_queue(d, name, why);
+}
+
 static void serve_submit(struct daemon *d, struct peer *p, const struct node *root)
 {
     const struct node *job = node_get(root, "job");
@@ -409,7 +420,7 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
                     d->n, LIMIT_JOBS_WAITING);
         return;
     }
-    queue = config_queue(d, node_text(node_get(root, "queue"), NULL), &why);
+    queue = queue_of(d, root, &why);
     if (!queue) {
         peer_refuse(p, "%s", why.buf);
         return;
