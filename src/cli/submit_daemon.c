@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
+#include "cli/matrix.h"
 #include "cli/place.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
@@ -137,6 +138,7 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
     put_queue(&j, o, spec);
     json_kv_int(&j, "priority", priority_of(o, spec));
     json_kv_int(&j, "count", o->count);
+    matrix_put(&j, &o->matrix);
     json_kv_bool(&j, "unique", s->jf.path || o->command.name);
     json_kv_bool(&j, "replace", o->replace);
     put_words(&j, "after", o->after.v, (int)o->after.n);
@@ -149,13 +151,15 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
 
 static int check_options(const struct verb *verb, const struct submit_options *o)
 {
+    int64_t total;
+
     if (o->priority > 100)
         return usage_error(verb, "--priority must be a number from 0 to 100, not %lld",
                            (long long)o->priority);
     if (o->count > LIMIT_SUBMIT_COUNT)
         return usage_error(verb, "--count must be at most %d, not %lld", LIMIT_SUBMIT_COUNT,
                            (long long)o->count);
-    return 0;
+    return matrix_check(verb, &o->matrix, o->count, &total);
 }
 
 static int start_daemon(struct err *e)
@@ -181,7 +185,9 @@ static int send_request(const struct submit_options *o, const struct strbuf *req
         if (r == 0)
             r = daemon_ask(a, request, LIMIT_SUBMIT_MS, &an, &e);
     }
-    if (r == 0)
+    if (r == 0 && o->array_id)
+        printf("@%.*s\n", (int)strcspn(an.body.buf, "\n"), an.body.buf);
+    else if (r == 0)
         (void)fwrite(an.body.buf, 1, an.body.len, stdout);
     strbuf_release(&an.body);
     if (r == 0)

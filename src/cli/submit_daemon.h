@@ -19,6 +19,8 @@ struct submit_options {
     int64_t count, priority, max_duration_ms; /* priority -1: not given */
     const char *queue;
     struct strvec after;
+    struct strvec matrix;
+    bool array_id;
     bool replace, no_autostart, quiet;
     bool wait; /* in a cluster */
 
@@ -27,7 +29,7 @@ struct submit_options {
 #define SUBMIT_OPTIONS_INIT                                                                        \
     {                                                                                              \
         .grace_ms = -1, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000,                  \
-        .isolate = "auto", .count = 1, .priority = -1, .after = STRVEC_INIT,                       \
+        .isolate = "auto", .count = 1, .priority = -1, .after = STRVEC_INIT, .matrix = STRVEC_INIT,                       \
         .job = JOB_OPTIONS_INIT                                                                    \
     }
 void submit_options_release(struct submit_options *o);

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/diagnose.h"
+#include "cli/matrix.h"
 #include "cli/other_files.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
@@ -23,6 +24,10 @@ const struct opt submit_opts[] = {
     {"no-mpi", 0, OPT_FLAG, AT(command.no_mpi), NULL,
      "start an MPI program as N separate processes", NULL, 0},
     {"count", 0, OPT_INT, AT(count), "N", "submit the job N times", NULL, 1},
+    {"matrix", 0, OPT_STRINGS, AT(matrix), "NAME=V1,V2",
+     "submit a job for each value: variable NAME, {NAME} in CMD; repeat it to combine", NULL, 0},
+    {"array-id", 0, OPT_FLAG, AT(array_id), NULL,
+     "of several jobs print @ID, which means all of them, instead of their ids", NULL, 0},
     {"priority", 0, OPT_INT, AT(priority), "N",
      "set the priority in its queue, 0 to 100 (default: that of the file, else 50)", NULL, 0},
     {"queue", 0, OPT_STRING, AT(queue), "NAME", "choose the queue (default: that of the file)",
@@ -61,6 +66,7 @@ const struct opt_part submit_parts[] = {
 void submit_options_release(struct submit_options *o)
 {
     strvec_release(&o->after);
+    strvec_release(&o->matrix);
     job_options_release(&o->job);
 }
 
@@ -203,9 +209,12 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
     ret->kept = kept;
     ret->release = release_kept;
     tell_quietly(true);
-    if (opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops) < 0 ||
-        submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
+    r = opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops);
+    if (r == 0)
+        matrix_apply_words(a, sub, &ops);
+    if (r < 0 || submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
         return err_set(e, -EINVAL, "the job cannot be read any more");
+    matrix_apply(a, sub, s);
     limit_duration(a, sub->max_duration_ms, s);
     if (!anyhow)
         r = job_runnable(&o->job, s->spec, e);

@@ -3,6 +3,7 @@
  *
  *     {"version":1,"request":"submit","name","dialect","queue"|null,"target"|null (a queue, if
  *      there is one of that name, and `queue` is null),"priority","count",
+ *      "matrix":[{"name","values":["…"]}] (a job for each combination),
  *      "unique":bool (no other job that has not ended has this name),"replace":bool,
  *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
  *                                        the body has their ids, each a line; they are in
@@ -14,7 +15,8 @@
  *     {…,"request":"forget","id"}        {…}: a job that has ended is not listed any more
  *
  * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ended"),"outcome",
- * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"}.
+ * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"};
+ * one of an array also {"array" (id of its first job),"array_index","matrix":"lr=0.1 seed=1"}.
  * Jobs that run have a control socket of their own, as foreground runs do.
  */
 #ifndef CLIENT_DAEMON_H

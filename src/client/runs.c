@@ -320,6 +320,16 @@ void runs_list(struct arena *a, struct runs *ret)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
 
+bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word)
+{
+    const char *array = word + 1;
+
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->v[i].array && strcmp(runs->v[i].id, word + 1) == 0)
+            array = runs->v[i].array;
+    return strcmp(run->array ? run->array : run->id, array) == 0;
+}
+
 /* --- the one that is meant -------------------------------------------------------------------- */
 
 enum match { MATCH_ANY, MATCH_ALIVE, MATCH_ID, MATCH_NAME, MATCH_PREFIX };

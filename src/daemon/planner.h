@@ -25,6 +25,11 @@ struct submission { /* in an arena, which must outlive the plan */
     const char *isolation;
     const int *ports;
     size_t n_ports;
+    /* Of an array; array NULL: it is alone. */
+    const char *array, *name; /* id of its first job; its own name */
+    int64_t array_index, array_count;
+    char **vars; /* "lr=0.1", NULL-terminated */
+
     int64_t max_duration_ms; /* of its queue; 0: none */
     const char *const *gpus; /* per replica: what it may see, "0,3"; NULL: as planned */
 };

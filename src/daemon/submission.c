@@ -20,10 +20,28 @@ static char **words_of(struct arena *a, const struct node *list, int *ret_n)
     return v;
 }
 
+static int64_t int_of(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+
+    return n && n->type == NODE_INT ? n->i : 0;
+}
+
+static void array_read(struct arena *a, const struct node *array, struct submission *sub)
+{
+    if (!array)
+        return;
+    sub->array = node_text(node_get(array, "id"), "");
+    sub->name = node_text(node_get(array, "name"), "");
+    sub->array_index = int_of(array, "index");
+    sub->array_count = int_of(array, "count");
+    sub->vars = words_of(a, node_get(array, "vars"), NULL);
+}
+
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e)
 {
-    const struct node *root = node_get(json_node(a, json, len), "job");
+    const struct node *whole = json_node(a, json, len), *root = node_get(whole, "job");
     const struct node *file = node_get(root, "file");
     struct submission sub = {.cwd = node_text(node_get(root, "cwd"), "")};
 
@@ -33,6 +51,7 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
         sub.file = file->text;
         sub.file_len = file->len;
     }
+    array_read(a, node_get(whole, "array"), &sub);
     if (sub.argc < 1 || *sub.cwd != '/')
         return err_set(e, -EINVAL, "a submission requires `argv` and an absolute `cwd`");
     *ret = sub;
