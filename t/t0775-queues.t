@@ -17,7 +17,7 @@ ready()
 }
 submit() # sets $id and $rc
 {
-    run_muster submit --no-autostart "$@"
+    run_muster submit --no-autostart --in-place "$@"
     id=$(cat "$out")
 }
 state() # ID [KEY]

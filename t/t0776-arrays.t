@@ -42,7 +42,7 @@ apiVersion: muster/v1
 name: filed
 roles: {worker: {command: 'echo "$lr" >>filed.txt; exit ${code:-3}', env: {lr: "0.5"}}}
 YAML
-run_muster submit --array-id --matrix lr=1,2 --count 2 job.yaml
+run_muster submit --in-place --array-id --matrix lr=1,2 --count 2 job.yaml
 array=$(cat "$out")
 like "$array" '^@[0-9]{8}-[0-9]{6}-[a-z0-9]{4}$' "--array-id prints one word"
 run_muster wait "$array"

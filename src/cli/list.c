@@ -252,9 +252,10 @@ static void print_table(struct arena *a, const struct runs *runs, const struct o
         (void)fprintf(stderr, "%zu more; use --all to list them\n", left);
     }
     if (shown == 0 && runs->fault.code == 0)
-        (void)fprintf(stderr, "%s\n", o->running                             ? "no job is running"
-                                      : o->state || o->queue || o->ops.n > 0 ? "no job matches"
-                                                                             : "there are no runs");
+        (void)fprintf(stderr, "%s\n",
+                      o->running                             ? "no job is running"
+                      : o->state || o->queue || o->ops.n > 0 ? "no job matches"
+                                                             : "there are no runs");
 }
 
 static void print_ids(const struct runs *runs)

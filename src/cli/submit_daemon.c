@@ -10,6 +10,7 @@
 #include "cli/diagnose.h"
 #include "cli/matrix.h"
 #include "cli/place.h"
+#include "cli/submit_code.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
 #include "plan/env.h"
@@ -86,11 +87,13 @@ static void put_role(struct json *j, const struct role *role, bool pretended)
 }
 
 static void put_job(struct json *j, const struct submit_options *o, const struct submitted *s,
-                    const struct strvec *words, const char *cwd)
+                    const struct strvec *words, const char *cwd, const struct submit_code *code)
 {
     json_object(j);
     put_words(j, "argv", words->v, (int)words->n);
     json_kv_str(j, "cwd", cwd);
+    json_kv_str(j, "snapshot", code->name);
+    json_kv_str(j, "code_root", code->root);
     put_env(j, o);
     json_key(j, "file");
     if (s->jf.path)
@@ -128,7 +131,8 @@ static void put_queue(struct json *j, const struct submit_options *o, const stru
 }
 
 static void put_request(struct strbuf *out, const struct submit_options *o,
-                        const struct submitted *s, const struct strvec *words, const char *cwd)
+                        const struct submitted *s, const struct strvec *words, const char *cwd,
+                        const struct submit_code *code)
 {
     const struct job_spec *spec = s->spec;
     struct json j = ask_begin(out, "submit");
@@ -143,7 +147,7 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
     json_kv_bool(&j, "replace", o->replace);
     put_words(&j, "after", o->after.v, (int)o->after.n);
     json_key(&j, "job");
-    put_job(&j, o, s, words, cwd);
+    put_job(&j, o, s, words, cwd, code);
     json_end(&j);
 }
 
@@ -159,6 +163,8 @@ static int check_options(const struct verb *verb, const struct submit_options *o
     if (o->count > LIMIT_SUBMIT_COUNT)
         return usage_error(verb, "--count must be at most %d, not %lld", LIMIT_SUBMIT_COUNT,
                            (long long)o->count);
+    if (o->in_place && o->snapshot)
+        return usage_error(verb, "--in-place and --snapshot cannot be used together");
     return matrix_check(verb, &o->matrix, o->count, &total);
 }
 
@@ -169,7 +175,8 @@ static int start_daemon(struct err *e)
     return program ? daemon_start(program, e) : err_set(e, -ENOENT, "muster-serve not found");
 }
 
-static int send_request(const struct submit_options *o, const struct strbuf *request)
+/* *refused: nothing was submitted, and nothing will be. */
+static int send_request(const struct submit_options *o, const struct strbuf *request, bool *refused)
 {
     auto_arena struct arena *a = arena_new();
     struct answer an = {.body = STRBUF_INIT};
@@ -190,6 +197,7 @@ static int send_request(const struct submit_options *o, const struct strbuf *req
     else if (r == 0)
         (void)fwrite(an.body.buf, 1, an.body.len, stdout);
     strbuf_release(&an.body);
+    *refused = r < 0 && r != -ETIMEDOUT && r != -ECONNRESET && r != -EPIPE;
     if (r == 0)
         return finish_output();
     tell_error("%s", e.text);
@@ -202,14 +210,16 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf request = STRBUF_INIT;
     CLEANUP(submitted_release) struct submitted s = {0};
+    CLEANUP(submit_code_release) struct submit_code code = {0};
     char cwd[PATH_MAX];
     struct err e;
-    int code = check_options(verb, o);
+    int sent = check_options(verb, o);
+    bool refused;
 
-    if (code == 0)
-        code = submit_read(verb, a, o, ops, NULL, 0, &s);
-    if (code != 0)
-        return code;
+    if (sent == 0)
+        sent = submit_read(verb, a, o, ops, NULL, 0, &s);
+    if (sent != 0)
+        return sent;
     if (job_runnable(&o->job, s.spec, &e) < 0 ||
         (!getcwd(cwd, sizeof(cwd)) &&
          err_sys(&e, -errno, "cannot determine the working directory"))) {
@@ -217,6 +227,13 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
         return verb->usage_exit;
     }
     tell_changes(&s.changes);
-    put_request(&request, o, &s, words, cwd);
-    return send_request(o, &request);
+    if (submit_code_take(o, &s, cwd, &code, &e) < 0) {
+        tell_error("%s", e.text);
+        return EXIT_FAILED;
+    }
+    put_request(&request, o, &s, words, cwd, &code);
+    sent = send_request(o, &request, &refused);
+    if (refused)
+        submit_code_drop(&code);
+    return sent;
 }

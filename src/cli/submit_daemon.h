@@ -20,7 +20,7 @@ struct submit_options {
     const char *queue;
     struct strvec after;
     struct strvec matrix;
-    bool array_id;
+    bool array_id, in_place, snapshot;
     bool replace, no_autostart, quiet;
     bool wait; /* in a cluster */
 
@@ -29,8 +29,8 @@ struct submit_options {
 #define SUBMIT_OPTIONS_INIT                                                                        \
     {                                                                                              \
         .grace_ms = -1, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000,                  \
-        .isolate = "auto", .count = 1, .priority = -1, .after = STRVEC_INIT, .matrix = STRVEC_INIT,                       \
-        .job = JOB_OPTIONS_INIT                                                                    \
+        .isolate = "auto", .count = 1, .priority = -1, .after = STRVEC_INIT,                       \
+        .matrix = STRVEC_INIT, .job = JOB_OPTIONS_INIT                                             \
     }
 void submit_options_release(struct submit_options *o);
 

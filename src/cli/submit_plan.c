@@ -8,6 +8,7 @@
 #include "cli/diagnose.h"
 #include "cli/matrix.h"
 #include "cli/other_files.h"
+#include "cli/submit_code.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "engine/engine.h"
@@ -28,6 +29,10 @@ const struct opt submit_opts[] = {
      "submit a job for each value: variable NAME, {NAME} in CMD; repeat it to combine", NULL, 0},
     {"array-id", 0, OPT_FLAG, AT(array_id), NULL,
      "of several jobs print @ID, which means all of them, instead of their ids", NULL, 0},
+    {"in-place", 0, OPT_FLAG, AT(in_place), NULL,
+     "run in the directory of the job file itself, not in a copy", NULL, 0},
+    {"snapshot", 0, OPT_FLAG, AT(snapshot), NULL,
+     "run CMD in a copy of this directory, as it is now", NULL, 0},
     {"priority", 0, OPT_INT, AT(priority), "N",
      "set the priority in its queue, 0 to 100 (default: that of the file, else 50)", NULL, 0},
     {"queue", 0, OPT_STRING, AT(queue), "NAME", "choose the queue (default: that of the file)",
@@ -215,6 +220,7 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
     if (r < 0 || submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
         return err_set(e, -EINVAL, "the job cannot be read any more");
     matrix_apply(a, sub, s);
+    submit_code_move(a, sub, s);
     limit_duration(a, sub->max_duration_ms, s);
     if (!anyhow)
         r = job_runnable(&o->job, s->spec, e);

@@ -153,7 +153,8 @@ const struct verb verb_wait = {
         "is no such run. A job that has ended gives its code at once. A detached job is not waited "
         "for: "
         "use muster attach. With several jobs, exits with the first code that is not 0.\n"
-        "\n" TARGET_ID TARGET_ARRAY "Defaults to the only running job, or to the newest run if none is running.",
+        "\n" TARGET_ID TARGET_ARRAY
+        "Defaults to the only running job, or to the newest run if none is running.",
     .opts = opts,
     .usage_exit = EXIT_MUSTER,
     .run = run_wait,

@@ -27,6 +27,8 @@
 
 /* Where its socket is, as a heap string. */
 char *daemon_socket_dir(void);
+/* Where snapshots of code are, as a heap string; NULL: nothing says where. */
+char *daemon_code_dir(void);
 
 /* One question. -ENOENT, -ECONNREFUSED: there is no daemon; e says how to start one. limit_ms 0:
  * waits for the answer as long as it takes. */

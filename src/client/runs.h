@@ -45,7 +45,7 @@ struct run_ref {
     int priority;
     ns_t submitted;
     const char *array, *matrix; /* id of the first job of its array, "lr=0.1 seed=1"; or NULL */
-    const char *waiting; /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
+    const char *waiting;        /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
     const char *held_up; /* started and paused: why it does not continue by itself yet; or NULL */
 };
 

@@ -24,7 +24,8 @@ int64_t array_total(const struct node *request)
     int64_t total = count && count->type == NODE_INT ? count->i : 1;
 
     for (size_t i = 0; i < n_axes(matrix); i++) {
-        if (total < 1 || total > LIMIT_SUBMIT_COUNT || n_values(matrix->items[i]) > LIMIT_SUBMIT_COUNT)
+        if (total < 1 || total > LIMIT_SUBMIT_COUNT ||
+            n_values(matrix->items[i]) > LIMIT_SUBMIT_COUNT)
             return 0;
         total *= (int64_t)n_values(matrix->items[i]);
     }

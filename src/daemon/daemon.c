@@ -286,6 +286,7 @@ static int load(struct daemon *d, struct err *e)
     for (size_t i = 0; i < d->n; i++)
         if (d->jobs[i]->row.state == STORED_STARTED)
             served_resume(d->jobs[i]);
+    code_sweep(d);
     d->queue_changed = true;
     return 0;
 }

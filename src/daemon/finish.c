@@ -26,6 +26,7 @@ static void write_report(struct active *act, const struct job *job)
     struct json j = JSON_PRETTY(&sb);
     struct err e;
 
+    code_prune(act);
     rundir_missing(&act->rd, &missing);
     if (missing.len == 0 && act->rd.logs_fd >= 0) {
         lost_logs(act->rd.logs_fd, job, act->gaps.v, act->gaps.n, &missing);
@@ -148,6 +149,7 @@ void finish_leave(struct active *act)
         (void)io_remove_tree(AT_FDCWD, act->rd.scratch, NULL);
     free(s->places);
     s->places = NULL;
+    code_forget(s);
     s->d->queue_changed = true;
     finish_release(act);
 }

@@ -9,6 +9,7 @@
  *     requests.c what they ask for
  *     store.c    the database
  *     config.c   queues and what they may use
+ *     code.c     snapshots of jobs' code, and their working copies
  *     preempt.c  jobs that make room for others, and go on later
  *
  * One round of the loop:
@@ -65,6 +66,7 @@ struct active {
 struct served {
     struct daemon *d;
     struct stored row;        /* its texts are heap */
+    char *snapshot;           /* of its code; heap, or NULL */
     struct queue_role *roles; /* what it needs; heap */
     uint32_t n_roles;
     struct queue_after *afters; /* ids are numbers of jobs; heap */
@@ -155,6 +157,19 @@ void preempt_check(struct served *s);
 void preempt_resume(struct served *s);
 /* Somebody asks to resume it. True: the queue does, when there is room. */
 bool preempt_resume_asked(struct served *s);
+
+/* --- code.c ----------------------------------------------------------------------------------- */
+
+/* Makes the working copy of a job, in its run directory; sets sub->code. */
+int code_copy(struct served *s, const struct rundir *rd, struct submission *sub, struct err *e);
+/* The same of a job whose working copy is there. */
+void code_find(struct arena *a, const struct rundir *rd, struct submission *sub);
+/* The job has ended: what it has not changed is removed. */
+void code_prune(struct active *act);
+/* Its end is committed: the snapshot goes with the last job that has it. */
+void code_forget(struct served *s);
+/* At the beginning: removes snapshots that no job has. */
+void code_sweep(struct daemon *d);
 
 /* --- admit.c ---------------------------------------------------------------------------------- */
 

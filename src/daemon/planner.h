@@ -30,6 +30,11 @@ struct submission { /* in an arena, which must outlive the plan */
     int64_t array_index, array_count;
     char **vars; /* "lr=0.1", NULL-terminated */
 
+    /* Its code as it was; NULL: it runs in the directory itself. */
+    const char *snapshot;  /* name in the daemon's store */
+    const char *code_root; /* what it is a copy of: absolute */
+    const char *code;      /* the working copy, which is there */
+
     int64_t max_duration_ms; /* of its queue; 0: none */
     const char *const *gpus; /* per replica: what it may see, "0,3"; NULL: as planned */
 };

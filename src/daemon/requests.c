@@ -406,10 +406,10 @@ static struct served *add_one(struct daemon *d, struct addition *x, int64_t inde
     if (x->total > 1 && !x->array)
         x->array = xstrdup(id);
     if (x->array) {
-        array_request(x->request,
-                      &(struct array_place){
-                          .id = x->array, .name = name, .index = index, .count = x->total},
-                      &vars, &request);
+        array_request(
+            x->request,
+            &(struct array_place){.id = x->array, .name = name, .index = index, .count = x->total},
+            &vars, &request);
         array_label(x->array, &vars, &label);
     }
     const struct stored row = {.id = id,

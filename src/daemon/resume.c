@@ -75,6 +75,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     size_t len;
     int r = served_submission(act, &typed, &sub, e);
 
+    code_find(act->a, &act->rd, &sub);
     act->max_duration_ms = r == 0 ? sub.max_duration_ms : 0;
     if (r == 0)
         r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, false, &act->planned, e);

@@ -262,10 +262,8 @@ static int make_dirs(struct rundir *rd, struct err *e)
 static int fill_dirs(struct active *act, const struct submission *sub, struct err *e)
 {
     struct command_line line = COMMAND_INIT;
-    int r = make_dirs(&act->rd, e);
+    int r;
 
-    if (r < 0)
-        return r;
     for (int i = 0; i < sub->argc; i++)
         strvec_push(&line.argv, sub->argv[i]);
     line.cwd = xstrdup(sub->cwd);
@@ -336,7 +334,11 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
         return r;
     sub.gpus = served_gpus(act);
     sub.max_duration_ms = act->max_duration_ms = max_of_queue(s);
-    r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
+    r = make_dirs(&act->rd, e);
+    if (r == 0)
+        r = code_copy(s, &act->rd, &sub, e);
+    if (r == 0)
+        r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
     kill_point(KILL_PLANNED);
     if (r == 0)
         r = fill_dirs(act, &typed, e);
@@ -503,6 +505,9 @@ void served_read_needs(struct served *s)
         s->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
                                             .any = int_of(after->items[i], "any") != 0};
     s->n_afters = (uint32_t)k;
+    s->snapshot = node_get(job, "snapshot") && node_get(job, "snapshot")->type == NODE_STRING
+                      ? xstrdup(node_get(job, "snapshot")->text)
+                      : NULL;
     s->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
 }
 
@@ -519,6 +524,7 @@ void served_free(struct served *s)
     free((char *)(uintptr_t)s->row.site);
     free((char *)(uintptr_t)s->row.outcome);
     free((char *)(uintptr_t)s->row.array);
+    free(s->snapshot);
     free(s->roles);
     free(s->afters);
     free(s->places);

@@ -52,6 +52,11 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
         sub.file_len = file->len;
     }
     array_read(a, node_get(whole, "array"), &sub);
+    sub.snapshot = node_text(node_get(root, "snapshot"), NULL);
+    sub.code_root = node_text(node_get(root, "code_root"), NULL);
+    if (sub.snapshot && (!*sub.snapshot || strchr(sub.snapshot, '/') || *sub.snapshot == '.' ||
+                         !sub.code_root || *sub.code_root != '/'))
+        return err_set(e, -EINVAL, "a submission has an invalid snapshot");
     if (sub.argc < 1 || *sub.cwd != '/')
         return err_set(e, -EINVAL, "a submission requires `argv` and an absolute `cwd`");
     *ret = sub;
