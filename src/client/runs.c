@@ -474,6 +474,29 @@ static bool is_dots(const char *word)
     return strcmp(word, ".") == 0 || strcmp(word, "..") == 0;
 }
 
+/* A whole id needs no list, which is long where thousands of jobs wait. */
+static bool find_id(struct arena *a, const char *id, struct run_ref *ret)
+{
+    auto_strvec struct strvec homes = STRVEC_INIT;
+    const struct node *job = NULL;
+    bool found = false;
+
+    places_all_runs(&homes);
+    *ret = nothing_known(arena_strdup(a, id), "");
+    for (size_t i = 0; i < homes.n && !found; i++) {
+        auto_free char *path = xasprintf("%s/%s", homes.v[i], id);
+
+        found = runs_at(a, path, ret, NULL) == 0 && strcmp(ret->id, id) == 0;
+    }
+    if (!found)
+        *ret = nothing_known(arena_strdup(a, id), "");
+    if (daemon_ask_job(a, "job", id, LIMIT_ASK_MS, &job, NULL) == 0 && job) {
+        served_fill(job, ret);
+        found = true;
+    }
+    return found;
+}
+
 int runs_find(struct arena *a, const char *word, enum runs_want want, struct run_ref *ret,
               struct err *e)
 {
@@ -485,6 +508,8 @@ int runs_find(struct arena *a, const char *word, enum runs_want want, struct run
         return runs_at(a, word, ret, e);
     if (word && want != RUNS_ONLY && (strchr(word, '/') || is_dots(word)))
         return find_directory(a, word, ret, e);
+    if (word && is_id(word) && find_id(a, word, ret))
+        return 0;
     runs_list(a, &runs);
     if (!word) {
         int r = find_unnamed(&runs, want, ret, e);
