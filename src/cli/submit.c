@@ -30,6 +30,7 @@ static const char *of_the_daemon(const struct submit_options *o)
         {"hold-on-failure", o->hold},
         {"trust-launcher", o->trust_launcher},
         {"grace", o->grace_ms >= 0},
+        {"hang-timeout", o->hang_timeout_ms > 0},
         {"isolate", strcmp(o->isolate, "auto") != 0},
         {"fit", o->job.fit},
     };

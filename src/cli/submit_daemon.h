@@ -12,7 +12,8 @@
 
 struct submit_options {
     struct command_options command;
-    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms; /* grace -1: not given */
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms,
+        hang_timeout_ms; /* grace -1: not given */
     const char *isolate, *on;
     bool trust_launcher, hold;
 

@@ -50,6 +50,8 @@ const struct opt submit_opts[] = {
      "fail if replicas are not ready within D (default 600s)", NULL, 0},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
      "end the job if nothing happens for D after a rank has failed (default 60s)", NULL, 0},
+    {"hang-timeout", 0, OPT_DURATION, AT(hang_timeout_ms), "D",
+     "end the job after this much time without output or I/O (default: never)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "accept exit status 0 of mpirun even if a rank failed", NULL, 0},
     {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
@@ -228,6 +230,7 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
         ret->cause = r == -ENOEXEC ? CAUSE_EXEC : CAUSE_UNSCHEDULABLE;
     if (r == 0)
         r = survey_and_plan(a, o, sub, s->spec, rd, anyhow, ret, e);
+    ret->hang_timeout_ms = o->hang_timeout_ms;
     ret->rules = (struct job_rules){.grace_ms = o->grace_ms >= 0 ? o->grace_ms : DEFAULT_GRACE_MS,
                                     .grace_fixed = o->grace_ms >= 0,
                                     .start_timeout_ms = o->start_timeout_ms,

@@ -234,8 +234,16 @@ static void on_child(uv_signal_t *handle, int sig)
 {
     (void)handle;
     (void)sig;
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
+    for (;;) {
+        siginfo_t info = {0};
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+            return;
+        /* One that looks at a job that hangs (inspect/child.c) is waited for there, in a moment. */
+        if (getpgid(info.si_pid) == info.si_pid && getsid(info.si_pid) == getsid(0))
+            return;
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    }
 }
 
 static void on_hangup(uv_signal_t *handle, int sig)

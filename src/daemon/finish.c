@@ -12,6 +12,7 @@
 #include "base/procs.h"
 #include "daemon/kill_points.h"
 #include "job/report.h"
+#include "inspect/hang.h"
 #include "rundir/azureml_dir.h"
 #include "rundir/evidence.h"
 #include "rundir/lost_logs.h"
@@ -122,6 +123,7 @@ void finish_release(struct active *act)
     struct served *s = act->served;
 
     control_free(act->control);
+    hang_free(act->hang);
     turn_free(act->turn);
     if (act->engine)
         act->engine->ops->free(act->engine);

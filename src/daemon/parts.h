@@ -37,6 +37,7 @@
 #include "queue/queue.h"
 
 struct server;
+struct hang; /* inspect/hang.h */
 struct peer; /* a connection */
 
 /* What a job needs while it runs. */
@@ -55,6 +56,8 @@ struct active {
     struct log_gaps gaps;
     uv_timer_t *wake;
     int64_t max_duration_ms; /* that its queue sets; 0: none */
+    bool is_local;           /* its engine is engine_local, not engine_nothing */
+    struct hang *hang;       /* NULL: nobody asked for it */
     bool released;           /* the engine holds nothing any more */
     bool told;               /* its report is written, its end is about to be committed */
     bool heard;              /* the engine has reported something */

@@ -42,9 +42,10 @@ struct submission { /* in an arena, which must outlive the plan */
 struct planned {
     const struct plan *plan;
     struct job_rules rules;
-    struct survey survey;  /* holds ports */
-    enum cause_kind cause; /* on failure: what kind of refusal it is */
-    void *kept;            /* what the planner needs for as long as the plan lives; or NULL */
+    struct survey survey;    /* holds ports */
+    int64_t hang_timeout_ms; /* 0: none */
+    enum cause_kind cause;   /* on failure: what kind of refusal it is */
+    void *kept;              /* what the planner needs for as long as the plan lives; or NULL */
     void (*release)(void *kept);
 };
 void planned_release(struct planned *p);

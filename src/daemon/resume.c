@@ -96,6 +96,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     r = attach(act, e);
     if (r == 0) {
         kill_point(KILL_ADOPTED);
+        act->is_local = true;
         served_turn(act);
     } else if (r == -ENOENT || r == -ECONNREFUSED || r == -ESRCH) {
         const struct engine_open how = served_engine(act);
@@ -104,6 +105,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
         r = (lost ? &engine_nothing : &engine_local)->open(&how, &act->engine, e);
         if (r < 0)
             return r;
+        act->is_local = !lost;
         served_turn(act);
         if (lost)
             served_observed(act, &(struct observation){.kind = OBS_LOST, .at = clock_run()});

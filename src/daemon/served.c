@@ -16,6 +16,7 @@
 #include "daemon/parts.h"
 #include "daemon/served_parts.h"
 #include "doc/json_read.h"
+#include "inspect/hang.h"
 #include "rundir/command_line.h"
 #include "rundir/reserve.h"
 
@@ -227,12 +228,33 @@ struct engine_open served_engine(struct active *act)
                                 .client = &act->client};
 }
 
+static pid_t root_of(void *ctx)
+{
+    const struct active *act = ctx;
+
+    return engine_local.here->root(act->engine);
+}
+
+static void watch_for_hang(struct active *act)
+{
+    const struct hang_options opts = {.timeout_ms = act->planned.hang_timeout_ms,
+                                      .run_fd = act->rd.fd,
+                                      .root = root_of,
+                                      .hung = served_observed,
+                                      .note = on_note,
+                                      .ctx = act};
+
+    if (opts.timeout_ms > 0 && act->is_local)
+        act->hang = hang_new(&act->served->d->loop, act->job, &opts);
+}
+
 void served_turn(struct active *act)
 {
     const struct turn_host host = {.event = on_event, .ctx = act};
 
     act->turn = turn_new(act->job, act->journal, act->engine, &host);
     open_control(act);
+    watch_for_hang(act);
     served_mark(act->served);
 }
 
@@ -352,6 +374,7 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     r = class->open(&how, &act->engine, e);
     if (r < 0)
         return r;
+    act->is_local = class == &engine_local;
     served_turn(act);
     turn_event(act->turn,
                &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
