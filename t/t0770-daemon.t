@@ -72,15 +72,15 @@ name: trainer
 roles:
   worker: {replicas: 2, command: 'echo $MUSTER_INDEX; until [ -e finish ]; do sleep 0.05; done'}
 YAML
-submit job.yaml
+submit --in-place job.yaml
 first=$id
 ok "a job file runs" wait_until 20 is_in "$first" running
-submit job.yaml
+submit --in-place job.yaml
 is "$rc" 1 "a second job of that name is refused"
 like "$(cat "$err")" "\"trainer\" is in use by $first \(running\); use --replace" "with the id of the first"
 is "$(cat "$out")" "" "and no id"
 cp job.yaml kept.yaml
-submit --replace job.yaml
+submit --in-place --replace job.yaml
 is "$rc" 0 "--replace"
 second=$id
 run_muster wait "$first"
@@ -96,13 +96,13 @@ is "$rc" 0 "exec"
 touch finish
 run_muster wait "$second"
 is "$rc" 0 "the file is that of the submission, whatever became of it"
-submit job.yaml
+submit --in-place job.yaml
 is "$rc" 2 "a file that is no job is bad usage"
 
 # --- waiting, with the reason
 rm -f finish
 cp kept.yaml job.yaml
-submit job.yaml
+submit --in-place job.yaml
 holder=$id
 submit -n 2 -- true
 waits=$id
@@ -227,7 +227,7 @@ ok "it ends at SIGTERM" wait_until 20 test ! -e "$MUSTER_HOME/run/daemon/control
 python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version=99")' "$MUSTER_HOME/daemon/jobs.db"
 run_muster serve
 is "$rc" 1 "a newer database is refused"
-like "$(cat "$err")" 'has version 99, this muster supports up to 1' "with both versions"
+like "$(cat "$err")" 'has version 99, this muster supports up to 2' "with both versions"
 submit -n 1 -- true
 like "$(cat "$err")" 'the daemon did not start: .*has version 99' "submit says why no daemon was started"
 done_testing

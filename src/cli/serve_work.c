@@ -14,6 +14,7 @@
 #include "cli/diagnose.h"
 #include "cli/explain.h"
 #include "cli/stale_findings.h"
+#include "cli/submit_code.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "cli/validate.h"
@@ -525,7 +526,7 @@ static int work_submit(const struct order *o)
         return refuse_with(422, s.jf.path ? &s.jf : NULL, e.text);
     if (!getcwd(cwd, sizeof(cwd)))
         return refuse(400, "cannot determine the working directory");
-    submit_put_request(&request, &r.so, &s, &r.kept, cwd);
+    submit_put_request(&request, &r.so, &s, &r.kept, cwd, &(struct submit_code){0});
     if (request.len > LIMIT_SUBMIT_BYTES)
         return refuse(413, "the submission has %zu bytes with its environment; the limit is %d",
                       request.len, LIMIT_SUBMIT_BYTES);
