@@ -127,10 +127,11 @@
 #define LIMIT_LAST_RANKS_MS 300          /* between the end of an mpirun and that of its ranks */
 #define LIMIT_INSPECTION_S 60            /* time for a whole hang report */
 #define LIMIT_INSPECTION_BYTES (1 << 20) /* size of a hang report */
-#define LIMIT_HANG_PLACES 4 /* locations of ranks in the verdict; the rest is counted */
-#define LIMIT_HANG_ROWS 16  /* of the table below the verdict; the rest is counted */
-#define LIMIT_HANG_EDGES 3  /* pairs of waiting ranks in the verdict; the rest is counted */
-#define LIMIT_RESTARTS 3    /* per process, if the file sets restarts without a limit */
+#define LIMIT_HANG_PLACES 4         /* locations of ranks in the verdict; the rest is counted */
+#define LIMIT_HANG_ROWS 16          /* of the table below the verdict; the rest is counted */
+#define LIMIT_HANG_EDGES 3          /* pairs of waiting ranks in the verdict; the rest is counted */
+#define LIMIT_USAGE_BYTES (8 << 20) /* usage.jsonl of a run */
+#define LIMIT_RESTARTS 3            /* per process, if the file sets restarts without a limit */
 #define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
 #define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
