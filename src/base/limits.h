@@ -131,6 +131,7 @@
 #define LIMIT_HANG_ROWS 16          /* of the table below the verdict; the rest is counted */
 #define LIMIT_HANG_EDGES 3          /* pairs of waiting ranks in the verdict; the rest is counted */
 #define LIMIT_USAGE_BYTES (8 << 20) /* usage.jsonl of a run */
+#define LIMIT_USAGE_REST 100        /* between two looks, in times of what one costs */
 #define LIMIT_RESTARTS 3            /* per process, if the file sets restarts without a limit */
 #define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
 #define LIMIT_ERRNO 4095    /* the largest error number of the kernel */

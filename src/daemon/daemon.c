@@ -369,6 +369,7 @@ static void end(struct daemon *d)
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
+    usage_watch_free(d->usage);
     uv_walk(&d->loop, close_handle, NULL);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&d->loop);
@@ -382,6 +383,7 @@ static void make_handles(struct daemon *d)
     (void)uv_timer_init(&d->loop, &d->queue_timer);
     d->prepare.data = d->retry.data = d->queue_timer.data = d;
     (void)uv_prepare_start(&d->prepare, on_prepare);
+    d->usage = usage_watch_new(&d->loop, NULL);
     catch_signals(d);
 }
 

@@ -121,6 +121,7 @@ void finish_release(struct active *act)
     struct served *s = act->served;
 
     control_free(act->control);
+    usage_watch_remove(s->d->usage, act->usage);
     turn_free(act->turn);
     if (act->engine)
         act->engine->ops->free(act->engine);

@@ -31,6 +31,7 @@
 #include "foreground/aborts.h"
 #include "foreground/control.h"
 #include "foreground/log_gaps.h"
+#include "foreground/usage_watch.h"
 #include "queue/queue.h"
 
 struct server;
@@ -47,6 +48,7 @@ struct active {
     struct engine *engine;
     struct turn *turn;
     struct control *control; /* NULL: could not be had */
+    struct usage_watched *usage;
     struct engine_client client;
     struct aborts aborts;
     struct log_gaps gaps;
@@ -82,6 +84,7 @@ struct daemon {
     uv_loop_t loop;
     struct store *store;
     struct server *server;
+    struct usage_watch *usage; /* of all its jobs */
     struct served **jobs; /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */

@@ -708,8 +708,11 @@ static void go(struct driver *d, const struct rundir *rd)
     open_control(d, rd->scratch_fd);
     watch_supervisor(d);
     watch_for_hang(d, rd);
-    if (opts->engine->here)
-        d->usage = usage_watch_new(&d->loop, rd->run_id, rd->fd);
+    if (opts->engine->here) {
+        d->usage = usage_watch_new(&d->loop, rd->run_id);
+        (void)usage_watch_add(d->usage, rd->run_id, rd->fd,
+                              d->job->created ? clock_run() - d->job->created : 0);
+    }
     if (opts->attach)
         follow_present(d);
     else if (!opts->rules.hold) /* who asked for the replicas of a failed job gets replicas */

@@ -12,15 +12,17 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/procs.h"
 #include "inspect/snapshot.h"
 
-/* A program's environment is that of its parent until it is executed, so who a young process is, is
- * asked again. */
+/* A program's environment is that of its parent until it is executed, so the owner of a young
+ * process is looked up again. */
 #define LOOKS_UNTIL_KNOWN 3
+#define LONGEST_ID 64 /* of MUSTER_RUN_ID; what is longer is not ours */
 
 struct seen { /* a process */
-    pid_t pid;
+    pid_t pid, parent;
     unsigned long long started; /* with the pid: who it is */
     int looks;
     char *run_id, *replica; /* heap; NULL: not of a job */
@@ -33,8 +35,11 @@ struct usage {
     char *only;        /* heap, or NULL */
     struct seen *seen; /* by pid */
     size_t n_seen, cap_seen;
-    size_t n_known;  /* those of the looks before: sorted */
-    struct arena *a; /* of the rows; NULL: none yet */
+    size_t n_known; /* those of the looks before: sorted */
+    pid_t *pids;    /* of the look that is going on */
+    size_t n_pids, cap_pids, next_pid;
+    bool looking, everyone; /* everyone: processes of other users count too */
+    struct arena *a;        /* of the rows; NULL: none yet */
     struct usage_row *rows;
     size_t n_rows;
     ns_t at;
@@ -48,6 +53,7 @@ struct usage *usage_new(const char *run_id)
     u->only = run_id ? xstrdup(run_id) : NULL;
     u->ticks = sysconf(_SC_CLK_TCK) > 0 ? sysconf(_SC_CLK_TCK) : 100;
     u->page = sysconf(_SC_PAGESIZE);
+    u->everyone = geteuid() == 0; /* a job of root's may change its user */
     return u;
 }
 
@@ -65,9 +71,17 @@ void usage_free(struct usage *u)
     for (size_t i = 0; i < u->n_seen; i++)
         forget_who(&u->seen[i]);
     free(u->seen);
+    free(u->pids);
     arena_free(u->a);
     free(u->only);
     free(u);
+}
+
+static int by_pid(const void *x, const void *y)
+{
+    const struct seen *a = x, *b = y;
+
+    return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
 /* --- one process ------------------------------------------------------------------------------ */
@@ -85,7 +99,15 @@ static bool read_of(pid_t pid, const char *file, struct strbuf *sb)
  * that were waited for, so that the sum of a job does not go back when one of them ends. */
 static bool read_stat(const struct usage *u, pid_t pid, struct seen *ret)
 {
-    enum { USER = 14, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, STARTED = 22, RESIDENT = 24 };
+    enum {
+        PARENT = 4,
+        USER = 14,
+        SYSTEM,
+        CHILDREN_USER,
+        CHILDREN_SYSTEM,
+        STARTED = 22,
+        RESIDENT = 24
+    };
     auto_strbuf struct strbuf sb = STRBUF_INIT;
     const char *p = read_of(pid, "stat", &sb) ? strrchr(sb.buf, ')') : NULL;
     unsigned long long field[RESIDENT + 1] = {0};
@@ -93,13 +115,14 @@ static bool read_stat(const struct usage *u, pid_t pid, struct seen *ret)
     if (!p || strlen(p) < 4)
         return false;
     p += 3; /* the state is field 3 */
-    for (int i = 4; i <= RESIDENT; i++) {
+    for (int i = PARENT; i <= RESIDENT; i++) {
         char *end;
 
         field[i] = strtoull(p, &end, 10);
         p = end;
     }
     ret->pid = pid;
+    ret->parent = (pid_t)field[PARENT];
     ret->started = field[STARTED];
     ret->cpu_ms = (field[USER] + field[SYSTEM] + field[CHILDREN_USER] + field[CHILDREN_SYSTEM]) *
                   1000 / (unsigned long)u->ticks;
@@ -124,6 +147,28 @@ static void read_io(struct seen *s)
     s->written = number_after(sb.buf, "wchar: ");
 }
 
+/* What a job puts into its environment may be anything. */
+static bool is_ours(const char *run, const char *role, const char *index)
+{
+    uint32_t number;
+
+    return strlen(run) <= LONGEST_ID && strlen(role) <= LIMIT_NAME && num_u32(index, &number) == 0;
+}
+
+/* A program that was given an environment of its own is its parent's. */
+static void inherit(const struct usage *u, struct seen *s)
+{
+    const struct seen key = {.pid = s->parent};
+    const struct seen *parent =
+        u->n_known ? bsearch(&key, u->seen, u->n_known, sizeof(key), by_pid) : NULL;
+
+    if (!parent || !parent->run_id)
+        return;
+    s->run_id = xstrdup(parent->run_id);
+    s->replica = xstrdup(parent->replica);
+    s->rank = parent->rank;
+}
+
 static void find_who(const struct usage *u, struct seen *s)
 {
     auto_strbuf struct strbuf env = STRBUF_INIT;
@@ -137,7 +182,11 @@ static void find_who(const struct usage *u, struct seen *s)
     role = environ_value(&env, "MUSTER_ROLE");
     index = environ_value(&env, "MUSTER_INDEX");
     forget_who(s);
-    if (!run || !role || !index || (u->only && strcmp(run, u->only) != 0))
+    if (!run) {
+        inherit(u, s);
+        return;
+    }
+    if (!role || !index || !is_ours(run, role, index) || (u->only && strcmp(run, u->only) != 0))
         return;
     strbuf_addf(&replica, "%s-%s", role, index);
     s->run_id = xstrdup(run);
@@ -147,25 +196,18 @@ static void find_who(const struct usage *u, struct seen *s)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int by_pid(const void *x, const void *y)
+static void see(struct usage *u, pid_t pid)
 {
-    const struct seen *a = x, *b = y;
-
-    return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-static void see(pid_t pid, void *ctx)
-{
-    struct usage *u = ctx;
     struct seen key = {.pid = pid, .rank = -1}, *s = NULL;
 
-    if (!read_stat(u, pid, &key))
+    if ((!u->everyone && !proc_is_own(pid)) || !read_stat(u, pid, &key))
         return;
     if (u->n_known > 0)
         s = bsearch(&key, u->seen, u->n_known, sizeof(*s), by_pid);
     if (s && s->started == key.started) {
         s->cpu_ms = key.cpu_ms;
         s->memory = key.memory;
+        s->parent = key.parent;
     } else {
         GROW(u->seen, u->n_seen, u->cap_seen);
         s = &u->seen[u->n_seen++];
@@ -271,24 +313,20 @@ static void add_rates(const struct usage *u, struct usage_row *r, ns_t passed)
     const struct usage_row *before =
         u->n_rows ? bsearch(r, u->rows, u->n_rows, sizeof(*r), by_owner) : NULL;
 
-    if (!before || passed <= 0)
+    if (!before || passed < NS_PER_MS)
         return;
     r->cpu_percent = (uint32_t)(per_second(r->cpu_ms, before->cpu_ms, passed) / 10);
     r->read_rate = per_second(r->read, before->read, passed);
     r->write_rate = per_second(r->written, before->written, passed);
 }
 
-void usage_look(struct usage *u)
+static void make_rows(struct usage *u)
 {
     struct arena *a = arena_new();
-    struct usage_row *v;
+    struct usage_row *v = ARENA_ARRAY(a, struct usage_row, u->n_seen + 1);
     ns_t now = clock_mono();
-    size_t n;
+    size_t n = merge(v, list_processes(u, v));
 
-    procs_each(see, u);
-    sweep(u);
-    v = ARENA_ARRAY(a, struct usage_row, u->n_seen + 1);
-    n = merge(v, list_processes(u, v));
     for (size_t i = 0; i < n; i++) {
         add_rates(u, &v[i], u->at ? now - u->at : 0);
         v[i].run_id = arena_strdup(a, v[i].run_id);
@@ -301,18 +339,63 @@ void usage_look(struct usage *u)
     u->at = now;
 }
 
+static void list_pid(pid_t pid, void *ctx)
+{
+    struct usage *u = ctx;
+
+    GROW(u->pids, u->n_pids, u->cap_pids);
+    u->pids[u->n_pids++] = pid;
+}
+
+bool usage_step(struct usage *u, size_t most)
+{
+    if (!u->looking) {
+        u->n_pids = u->next_pid = 0;
+        procs_each(list_pid, u);
+        u->looking = true;
+    }
+    for (; u->next_pid < u->n_pids && most > 0; most--)
+        see(u, u->pids[u->next_pid++]);
+    if (u->next_pid < u->n_pids)
+        return false;
+    u->looking = false;
+    sweep(u);
+    make_rows(u);
+    return true;
+}
+
+void usage_look(struct usage *u)
+{
+    do {
+    } while (!usage_step(u, SIZE_MAX));
+}
+
 size_t usage_rows(const struct usage *u, const struct usage_row **ret)
 {
     *ret = u->rows;
     return u->n_rows;
 }
 
+/* The first row that does not come before this run. */
+static size_t first_row(const struct usage *u, const char *run_id)
+{
+    size_t low = 0, high = u->n_rows;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (strcmp(u->rows[mid].run_id, run_id) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 size_t usage_rows_of(const struct usage *u, const char *run_id, const struct usage_row **ret)
 {
-    size_t first = 0, n = 0;
+    size_t first = first_row(u, run_id), n = 0;
 
-    while (first < u->n_rows && strcmp(u->rows[first].run_id, run_id) != 0)
-        first++;
     while (first + n < u->n_rows && strcmp(u->rows[first + n].run_id, run_id) == 0)
         n++;
     *ret = u->rows + first;

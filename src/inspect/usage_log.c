@@ -2,6 +2,7 @@
 #include "inspect/usage_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -11,10 +12,10 @@
 #define FIRST_LOOKS 120 /* a second apart; later ones are a 120th of the run's age apart */
 #define MANY_ROWS 64    /* with more of them the pauses are longer */
 
-void usage_log_begin(struct usage_log *log, const char *run_id, int run_fd, ns_t now)
+void usage_log_begin(struct usage_log *log, const char *run_id, int run_fd, ns_t now, ns_t age)
 {
     *log = (struct usage_log){
-        .run_id = run_id, .run_fd = run_fd, .began = now, .next = now + NS_PER_S};
+        .run_id = run_id, .run_fd = run_fd, .began = now - age, .next = now + NS_PER_S};
 }
 
 static ns_t pause_after(const struct usage_log *log, ns_t now, size_t rows)
@@ -41,14 +42,18 @@ static void write_row(struct json *j, const struct usage_row *r)
     json_end(j);
 }
 
-/* Opened for each line: they are rare, and a daemon may have many runs. */
+/* Opened for each line: they are rare, and a daemon may have many runs. Half a line (disk full) is
+ * taken back, so that the next one can be read. */
 static void append(struct usage_log *log, const struct strbuf *line)
 {
     auto_close int fd =
-        io_open_regular(log->run_fd, USAGE_LOG, O_WRONLY | O_APPEND | O_CREAT, 0600);
+        io_open_regular(log->run_fd, RUNDIR_USAGE, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    struct stat st;
 
-    if (fd >= 0 && io_write_all(fd, line->buf, line->len) == 0)
-        log->bytes += line->len;
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size + (off_t)line->len > LIMIT_USAGE_BYTES)
+        return;
+    if (io_write_all(fd, line->buf, line->len) < 0 && ftruncate(fd, st.st_size) < 0)
+        return; /* whoever reads it skips the half */
 }
 
 void usage_log_add(struct usage_log *log, const struct usage *u, ns_t now)
@@ -70,6 +75,6 @@ void usage_log_add(struct usage_log *log, const struct usage *u, ns_t now)
     json_end(&j);
     json_end(&j);
     strbuf_addch(&line, '\n');
-    if (n > 0 && log->bytes + line.len <= LIMIT_USAGE_BYTES)
+    if (n > 0)
         append(log, &line);
 }
