@@ -131,11 +131,16 @@
 #define LIMIT_HANG_ROWS 16          /* of the table below the verdict; the rest is counted */
 #define LIMIT_HANG_EDGES 3          /* pairs of waiting ranks in the verdict; the rest is counted */
 #define LIMIT_USAGE_BYTES (8 << 20) /* usage.jsonl of a run */
-#define LIMIT_USAGE_REST 100        /* between two looks, in times of what one costs */
-#define LIMIT_RESTARTS 3            /* per process, if the file sets restarts without a limit */
-#define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
-#define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
-#define LIMIT_ERR_TEXT 1024 /* text of a struct err */
+#define LIMIT_TOP_CHUNK (256 * 1024) /* bytes of a log that `top` reads at a time */
+#define LIMIT_TOP_COLUMNS 1000       /* of a line of `top` */
+#define LIMIT_TOP_ROWS 1000
+#define LIMIT_TOP_INTERVAL_MS 100
+#define LIMIT_TOP_DETAILS 64 /* jobs whose ranks `top` keeps */
+#define LIMIT_USAGE_REST 100 /* between two looks, in times of what one costs */
+#define LIMIT_RESTARTS 3     /* per process, if the file sets restarts without a limit */
+#define LIMIT_ATTEMPTS 100   /* recorded attempts of a job; beyond it the first and the last */
+#define LIMIT_ERRNO 4095     /* the largest error number of the kernel */
+#define LIMIT_ERR_TEXT 1024  /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
 #define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */
 #define LIMIT_DAY_JOBS 1000000      /* of `sim --queue` */

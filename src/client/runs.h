@@ -57,6 +57,9 @@ struct runs { /* in the arena, in the order in which they started */
  * cannot be read: then ret->fault says which and why. */
 void runs_list(struct arena *a, struct runs *ret);
 
+/* The same of those that have not ended, without reading what others have left. */
+void runs_living(struct arena *a, struct runs *ret);
+
 /* Finds a run by its directory. -ENOENT if it is not a run directory. */
 int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e);
 
