@@ -136,6 +136,8 @@
 #define LIMIT_TOP_ROWS 1000
 #define LIMIT_TOP_INTERVAL_MS 100
 #define LIMIT_TOP_DETAILS 64 /* jobs whose ranks `top` keeps */
+#define LIMIT_STORY_ROWS 20     /* of the time line of `show` */
+#define LIMIT_STORY_ATTEMPTS 10 /* named below it */
 #define LIMIT_USAGE_REST 100 /* between two looks, in times of what one costs */
 #define LIMIT_RESTARTS 3     /* per process, if the file sets restarts without a limit */
 #define LIMIT_ATTEMPTS 100   /* recorded attempts of a job; beyond it the first and the last */
