@@ -131,7 +131,7 @@ static void add_failures(const struct story *s, int columns, struct strbuf *out)
     }
     if (s->first && s->n_stopped > 0) {
         auto_free char *text = xasprintf("%zu %s stopped because of %s", s->n_stopped,
-                                         s->n_stopped == 1 ? "was" : "were", s->first);
+                                         s->n_stopped == 1 ? "other was" : "others were", s->first);
         strbuf_addstr(out, "  ");
         add_padded(out, text, columns - 2);
         end_line(out);

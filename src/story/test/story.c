@@ -160,7 +160,7 @@ static void test_failure(void)
     has(shown, "X   | exit 7, failed first\n", "its end is marked, before that of the others");
     has(shown, "worker-0/0 + 1 more |", "those that look the same are one line");
     has(shown, "=| SIGTERM, stopped\n", "how they ended");
-    has(shown, "3 were stopped because of worker-2/2", "and why");
+    has(shown, "3 others were stopped because of worker-2/2", "and why");
     is_int(widest(shown) <= 80, 1, "within 80 columns");
     is_int(widest(text(60)) <= 60, 1, "and within 60");
 }
@@ -230,7 +230,7 @@ static void test_many(void)
     ok(lines < 10, "4,096 ranks in %d lines", lines);
     has(shown, "worker-3000/3000 ", "with the one that failed");
     has(shown, "worker-3001/3001 + 1094 more", "and how many the others are");
-    has(shown, "4095 were stopped because of worker-3000/3000", "all of them");
+    has(shown, "4095 others were stopped because of worker-3000/3000", "all of them");
 
     begin(100); /* none looks like its neighbour */
     for (uint32_t i = 0; i < 100; i++) {
