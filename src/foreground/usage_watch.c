@@ -50,12 +50,12 @@ static void wait_for_next(struct usage_watch *w)
 static void on_time(uv_timer_t *timer)
 {
     struct usage_watch *w = timer->data;
-    ns_t begun = clock_mono();
+    ns_t begun = clock_cpu();
     bool complete = usage_step(w->usage, AT_A_TIME);
     ns_t now = clock_mono();
 
     w->looking = !complete;
-    w->cost += now - begun;
+    w->cost += clock_cpu() - begun;
     if (!complete) {
         wait_until(w, now);
         return;

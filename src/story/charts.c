@@ -127,7 +127,7 @@ static double value_of(const struct series_row *r, double ms, enum what what)
 {
     size_t low = 0, high = r->n;
 
-    if (r->n == 0 || ms < (double)r->v[0].ms || ms > (double)r->v[r->n - 1].ms)
+    if (r->n < 2 || ms < (double)r->v[what == CPU].ms || ms > (double)r->v[r->n - 1].ms)
         return NAN;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
@@ -137,7 +137,10 @@ static double value_of(const struct series_row *r, double ms, enum what what)
         else
             high = mid;
     }
-    return value_at(&r->v[what == CPU && high < r->n ? high : low], what);
+    if (high == r->n)
+        return value_at(&r->v[low], what);
+    double part = (ms - (double)r->v[low].ms) / (double)(r->v[high].ms - r->v[low].ms);
+    return value_at(&r->v[low], what) * (1 - part) + value_at(&r->v[high], what) * part;
 }
 
 struct chart {
@@ -231,8 +234,8 @@ static void add_chart(const struct page *p, enum what what, struct strbuf *out)
         double most = what == CPU ? u->rows[i].peak_cpu : (double)u->rows[i].peak_memory;
         c.most = most > c.most ? most : c.most;
     }
-    if (what == CPU && c.most < 100)
-        c.most = 100;
+    if (what == CPU && c.most < 10)
+        c.most = 10;
     if (c.most <= 0)
         c.most = 1;
     strbuf_addf(out, "<div class=\"chart\"><h3>%s of each rank</h3><p><span>",

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/io.h"
 #include "base/limits.h"
@@ -92,14 +91,6 @@ const struct run_ref *collector_run(const struct collector *c, const char *id)
     return run ? run : find(&c->ended, id);
 }
 
-static ns_t cpu_time(void)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 /* Those that have ended are read again if one more has, and now and then. */
 static void list_runs(struct collector *c)
 {
@@ -112,11 +103,11 @@ static void list_runs(struct collector *c)
     c->alive = c->runs.n;
     if (now < c->list_again && c->alive >= before)
         return;
-    ns_t begun = cpu_time();
+    ns_t begun = clock_cpu();
     arena_free(c->ended_arena);
     c->ended_arena = arena_new();
     runs_list(c->ended_arena, &c->ended);
-    ns_t pause = (cpu_time() - begun) * LIST_SHARE;
+    ns_t pause = (clock_cpu() - begun) * LIST_SHARE;
     c->list_again = now + (pause > LIST_LEAST ? pause : LIST_LEAST);
 }
 

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -149,14 +148,6 @@ static void measure(struct terminal *t)
 
 /* --- rounds ----------------------------------------------------------------------------------- */
 
-static ns_t cpu_time(void)
-{
-    struct timespec ts = {0};
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 static void arrange(struct terminal *t)
 {
     t->view = top_arrange(t->a, &t->st, &t->data);
@@ -165,14 +156,14 @@ static void arrange(struct terminal *t)
 
 static void refresh_data(struct terminal *t)
 {
-    ns_t begun = cpu_time();
+    ns_t begun = clock_cpu();
     struct arena *a = arena_new();
 
     collector_refresh(t->collector, a, &t->st, &t->data);
     arena_free(t->a);
     t->a = a;
     arrange(t);
-    ns_t pause = (cpu_time() - begun) * COST_SHARE, least = t->interval_ms * NS_PER_MS;
+    ns_t pause = (clock_cpu() - begun) * COST_SHARE, least = t->interval_ms * NS_PER_MS;
     t->next = clock_mono() + (pause > least ? pause : least);
 }
 
