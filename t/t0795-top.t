@@ -99,6 +99,7 @@ like "$(cat "$out")" '^NAME +STATE +AGE +RANKS +CPU% +MEM +READ/s +WRITE/s +ID +
 like "$(cat "$out")" '^work +running +.* 4 +[0-9]+ +[0-9.]+[KMG]? .*(step|escape).* of rank 0$' "a job with its last line"
 like "$(cat "$out")" '^second +waiting .*needs 1 CPU' "one that waits, with the reason"
 run_muster top -o json
+has_shape top "$out" "-o json has a schema"
 python3 - "$out" >got <<'PY'
 import json, sys
 jobs = {j['name']: j for j in json.load(open(sys.argv[1]))['jobs']}
