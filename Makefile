@@ -7,6 +7,7 @@
 #   muster          all of src/ but the shim and the tests, with the wire protocol, libyaml and libuv
 #   muster-shim     src/shim/*.c and src/base/*.c: static, libc only, for size rather than speed
 #   muster-serve    muster with the daemon, src/daemon, and SQLite
+#   muster-top      muster with the live screen of `muster top`, and ncurses
 #   muster-shim-pod the same for pods: with musl where musl-gcc is installed, else stripped
 #   muster-records  the part of it that jobs of the operator have
 #   test/           the same two with fault points in the shim and the clock (-DMUSTER_FAULTS), programs for tests
@@ -33,6 +34,7 @@ PKG_LIBS = $(eval PKG_LIBS := $(or $(shell pkg-config --libs $(PKGS)),$(missing)
 CURL_LIBS = $(eval CURL_LIBS := $(or $(shell pkg-config --libs libcurl),$(error libcurl: not found by pkg-config; make deps)))$(CURL_LIBS)
 # Of OpenSSL: keys for ssh and the webhook, which only the operator has.
 CRYPTO_LIBS = $(eval CRYPTO_LIBS := $(or $(shell pkg-config --libs libssl libcrypto),$(error libssl: not found by pkg-config; make deps)))$(CRYPTO_LIBS)
+NCURSES_LIBS = $(eval NCURSES_LIBS := $(or $(shell pkg-config --libs ncursesw),$(error ncursesw: not found by pkg-config; make deps)))$(NCURSES_LIBS)
 SQLITE_LIBS = $(eval SQLITE_LIBS := $(or $(shell pkg-config --libs sqlite3),$(error sqlite3: not found by pkg-config; make deps)))$(SQLITE_LIBS)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(if $(PKG_LIBS),$(shell pkg-config --cflags $(PKGS))))$(PKG_CFLAGS)
 
@@ -63,7 +65,9 @@ OPERATOR_SRC := $(wildcard src/operator/*.c)
 DAEMON_SRC := $(wildcard src/daemon/*.c src/api/*.c)
 # Both have the HTTP server.
 HTTP_SRC := $(wildcard src/http/*.c)
-MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(HTTP_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
+# And muster-top, with what is drawn on a terminal, which needs ncurses.
+TOP_SRC := src/top/terminal.c
+MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(HTTP_SRC) $(TOP_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
 SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
 HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
@@ -75,6 +79,7 @@ MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(MADE_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
 DAEMON_OBJ := $(call obj,obj,$(DAEMON_SRC) $(HTTP_SRC)) $(B)/obj/made/web.o
+TOP_OBJ := $(call obj,obj,$(TOP_SRC))
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
 LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(HTTP_SRC) $(SHIM_SRC)))) $(MADE_OBJ) $(B)/obj/made/web.o
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
@@ -93,7 +98,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-serve $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
+all: $(B)/muster $(B)/muster-shim $(B)/muster-kubernetes $(B)/muster-operator $(B)/muster-serve $(B)/muster-top $(B)/muster-shim-pod $(B)/muster-records $(B)/man/made
 
 help:
 	@printf '%s\n' \
@@ -175,6 +180,8 @@ $(B)/muster-kubernetes: $(MUSTER_OBJ) $(KUBERNETES_OBJ)
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS))
 $(B)/muster-serve: $(MUSTER_OBJ) $(DAEMON_OBJ)
 	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS))
+$(B)/muster-top: $(MUSTER_OBJ) $(TOP_OBJ)
+	$(call link,-pie $(PKG_LIBS) $(NCURSES_LIBS))
 $(B)/muster-operator: $(B)/obj/operator/main.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS))
 # The shim that travels into pods: a config map holds less than 1 MiB. With musl it is a seventh of
@@ -367,7 +374,7 @@ fuzz: $(FUZZERS)
 # --- style ---------------------------------------------------------------------------------------
 
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
-TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(MADE_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(MADE_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(TOP_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D); tools/tidy src/$*.c $(B)/obj/$*.d $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS)
 	@touch $@
@@ -394,6 +401,7 @@ install: all
 	install -D -m 755 $(B)/muster-records $(DESTDIR)$(PREFIX)/libexec/muster/muster-records
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
 	install -D -m 755 $(B)/muster-serve $(DESTDIR)$(PREFIX)/libexec/muster/muster-serve
+	install -D -m 755 $(B)/muster-top $(DESTDIR)$(PREFIX)/libexec/muster/muster-top
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \
@@ -402,4 +410,4 @@ install: all
 clean:
 	rm -rf build build-* examples/random_walk
 
--include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(B)/musl/records/main.o $(FAULT_OBJ) $(LIB_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))
+-include $(patsubst %.o,%.d,$(sort $(MUSTER_OBJ) $(SHIM_OBJ) $(MUSL_OBJ) $(B)/musl/records/main.o $(FAULT_OBJ) $(LIB_OBJ) $(TOP_OBJ) $(B)/obj/operator/main.o $(UNIT_OBJ) $(FUZZ_OBJ)))

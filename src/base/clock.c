@@ -46,6 +46,11 @@ ns_t clock_boot(void)
     return now(CLOCK_BOOTTIME);
 }
 
+ns_t clock_cpu(void)
+{
+    return now(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static ns_t run_base;
 
 ns_t clock_run_base(void)

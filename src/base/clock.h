@@ -13,6 +13,8 @@ ns_t clock_real(void);
 ns_t clock_mono(void);
 ns_t clock_boot(void); /* since boot, sleep included: what the kernel dates processes by */
 
+ns_t clock_cpu(void);  /* what this thread has used of a processor */
+
 /* The time of a run: looks like real time, but nobody can set it. It is the real time of the first
  * call, plus what has passed since, sleep included. All that a run compares, adds to or writes down
  * is in this time; see doc/design/faults.md. The processes of one run share the base, which one of

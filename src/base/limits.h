@@ -149,13 +149,34 @@
 #define LIMIT_LAST_RANKS_MS 300          /* between the end of an mpirun and that of its ranks */
 #define LIMIT_INSPECTION_S 60            /* time for a whole hang report */
 #define LIMIT_INSPECTION_BYTES (1 << 20) /* size of a hang report */
-#define LIMIT_HANG_PLACES 4 /* locations of ranks in the verdict; the rest is counted */
-#define LIMIT_HANG_ROWS 16  /* of the table below the verdict; the rest is counted */
-#define LIMIT_HANG_EDGES 3  /* pairs of waiting ranks in the verdict; the rest is counted */
-#define LIMIT_RESTARTS 3    /* per process, if the file sets restarts without a limit */
-#define LIMIT_ATTEMPTS 100  /* recorded attempts of a job; beyond it the first and the last */
-#define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
-#define LIMIT_ERR_TEXT 1024 /* text of a struct err */
+#define LIMIT_HANG_PLACES 4         /* locations of ranks in the verdict; the rest is counted */
+#define LIMIT_HANG_ROWS 16          /* of the table below the verdict; the rest is counted */
+#define LIMIT_HANG_EDGES 3          /* pairs of waiting ranks in the verdict; the rest is counted */
+#define LIMIT_USAGE_BYTES (8 << 20) /* usage.jsonl of a run */
+#define LIMIT_TOP_CHUNK (256 * 1024) /* bytes of a log that `top` reads at a time */
+#define LIMIT_TOP_COLUMNS 1000       /* of a line of `top` */
+#define LIMIT_TOP_ROWS 1000
+#define LIMIT_TOP_INTERVAL_MS 100
+#define LIMIT_TOP_DETAILS 64     /* jobs whose ranks `top` keeps */
+#define LIMIT_STORY_ROWS 20      /* of the time line of `show` */
+#define LIMIT_STORY_ATTEMPTS 10  /* named below it */
+#define LIMIT_SERIES_ROWS 8192   /* ranks of usage.jsonl; a power of two */
+#define LIMIT_SERIES_CPU 1000000 /* percent */
+#define LIMIT_PAGE_TEXT 4096     /* of a text in `report -o html`, in bytes */
+#define LIMIT_PAGE_GROUPS 64     /* lines of its time line */
+#define LIMIT_PAGE_SPANS 200     /* in one of them */
+#define LIMIT_PAGE_LINES 16      /* ranks with a line of their own in a chart; else the range */
+#define LIMIT_PAGE_POINTS 300    /* of such a line */
+#define LIMIT_PAGE_RANKS 128     /* rows of its table */
+#define LIMIT_PAGE_PROCESSES 64  /* of its plan; also notes */
+#define LIMIT_PAGE_ROLES 8       /* whose variables are shown */
+#define LIMIT_PAGE_VARIABLES 200
+#define LIMIT_PAGE_LOGS 8    /* whose ends are shown */
+#define LIMIT_USAGE_REST 100 /* between two looks, in times of what one costs */
+#define LIMIT_RESTARTS 3     /* per process, if the file sets restarts without a limit */
+#define LIMIT_ATTEMPTS 100   /* recorded attempts of a job; beyond it the first and the last */
+#define LIMIT_ERRNO 4095     /* the largest error number of the kernel */
+#define LIMIT_ERR_TEXT 1024  /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
 #define LIMIT_QUEUES 256            /* in the configuration */
 #define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */

@@ -1,4 +1,5 @@
-/* show.c - `muster show`: one run: how it stands, its replicas, its time line.
+/* show.c - `muster show`: one run: how it stands, its replicas, its time line and
+ * events.
  *
  * For a run that lives, the report so far comes from the run itself; for one that has ended, what
  * it left. A run whose muster was killed is told from its journal.
@@ -17,7 +18,9 @@
 #include "doc/yaml_write.h"
 #include "journal/journal.h"
 #include "rundir/command_line.h"
+#include "story/story.h"
 
+#define STORY_COLUMNS 80
 #define ROWS 64        /* of replicas; of more of them, those that are not as the others matter */
 #define LINES_FIRST 12 /* of a time line that is longer than both together */
 #define LINES_LAST 20
@@ -185,6 +188,21 @@ static void print_cause(const struct node *report)
         print_safe("  | ", node_text(tail->items[i], ""), "\n");
 }
 
+/* Who ran when. A run that lives is shown as far as it has come; its events say the rest. */
+static void print_story(int fd, const struct strbuf *journal)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+    struct job *job = NULL;
+
+    if (journal_load(a, fd, &job, NULL) < 0)
+        return;
+    story_text(story_make(a, job, journal->buf, journal->len), STORY_COLUMNS, &out);
+    if (out.len > 0)
+        printf("\ntime line:\n%s", out.buf);
+    job_free(job);
+}
+
 static void print_timeline(const struct run_ref *run)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
@@ -194,8 +212,10 @@ static void print_timeline(const struct run_ref *run)
 
     if (fd < 0 || journal_text(fd, &text, NULL) < 0)
         return;
+    if (!run->alive)
+        print_story(fd, &text);
     timeline_words(text.buf, text.len, true, &lines);
-    printf("\ntime line:\n");
+    printf("\nevents:\n");
     for (size_t i = 0; i < lines.n; i++) {
         if (lines.n > LINES_FIRST + LINES_LAST && i == LINES_FIRST) {
             auto_strbuf struct strbuf more = STRBUF_INIT;
@@ -289,7 +309,8 @@ const struct verb verb_show = {
     .name = "show",
     .synopsis = "[-o human|json|yaml] [ID]",
     .summary = "show the state of a job",
-    .about = "In words: the verdict, each replica, the time line. -o json is the report of muster "
+    .about = "In words: the verdict, each replica, the events, and of a job that has ended the "
+             "time line. -o json is the report of muster "
              "run --report, so far: without an outcome while the job runs. -o yaml is the job's "
              "status in the words of the platform that its file was written for.\n"
              "\n"

@@ -200,6 +200,14 @@ static struct run_ref nothing_known(const char *id, const char *dir)
                             .exit_code = -1};
 }
 
+static void fill_locked(struct arena *a, const char *dir, struct run_ref *ret)
+{
+    auto_free char *scratch = xasprintf("%s/scratch", dir);
+
+    (void)fill_living(a, scratch, ret);
+    ret->alive = true;
+}
+
 int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e)
 {
     auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -209,9 +217,7 @@ int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e
         return err_sys(e, -errno, "%s", dir);
     *ret = nothing_known(arena_strdup(a, slash ? slash + 1 : dir), arena_strdup(a, dir));
     if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
-        auto_free char *scratch = xasprintf("%s/scratch", dir);
-        (void)fill_living(a, scratch, ret);
-        ret->alive = true;
+        fill_locked(a, dir, ret);
         return 0;
     }
     return fill_ended(a, fd, ret) ? 0 : err_set(e, -ENOENT, "%s is not a run directory", dir);
@@ -246,8 +252,24 @@ static void add(struct arena *a, struct runs *runs, const struct run_ref *ref)
     append(a, runs, ref);
 }
 
-static void add_each(struct arena *a, const char *home, bool scratch, struct runs *runs)
+/* Is it alive? Then what is known of it. */
+static bool living_at(struct arena *a, const char *dir, struct run_ref *ret)
 {
+    auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return false;
+    ret->dir = arena_strdup(a, dir);
+    fill_locked(a, dir, ret);
+    return true;
+}
+
+enum which { RUNS_OF_HOME, LIVING_OF_HOME, LIVING_OF_SCRATCH };
+
+static void add_each(struct arena *a, const char *home, enum which which, struct runs *runs)
+{
+    bool scratch = which == LIVING_OF_SCRATCH;
+
     struct dirent **list = NULL;
     int n = scandir(home, &list, is_run, alphasort);
 
@@ -257,7 +279,9 @@ static void add_each(struct arena *a, const char *home, bool scratch, struct run
     for (int i = 0; i < n; i++) {
         auto_free char *path = xasprintf("%s/%s", home, list[i]->d_name);
         struct run_ref ref = nothing_known(arena_strdup(a, list[i]->d_name), "");
-        if (scratch ? fill_living(a, path, &ref) : runs_at(a, path, &ref, NULL) == 0)
+        if (scratch                   ? fill_living(a, path, &ref)
+            : which == LIVING_OF_HOME ? living_at(a, path, &ref)
+                                      : runs_at(a, path, &ref, NULL) == 0)
             add(a, runs, &ref);
         free(list[i]);
     }
@@ -285,7 +309,7 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const struct run_ref *)a)->id, ((const struct run_ref *)b)->id);
 }
 
-static void add_served(struct arena *a, struct runs *runs)
+static void add_served(struct arena *a, bool living, struct runs *runs)
 {
     struct daemon_jobs jobs;
     size_t known = runs->n;
@@ -299,12 +323,12 @@ static void add_served(struct arena *a, struct runs *runs)
         struct run_ref *there = known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
 
         served_fill(jobs.v[i], there ? there : &ref);
-        if (!there)
+        if (!there && (ref.alive || !living))
             append(a, runs, &ref);
     }
 }
 
-void runs_list(struct arena *a, struct runs *ret)
+static void list(struct arena *a, bool living, struct runs *ret)
 {
     auto_strvec struct strvec homes = STRVEC_INIT, scratch = STRVEC_INIT;
 
@@ -312,10 +336,10 @@ void runs_list(struct arena *a, struct runs *ret)
     places_all_runs(&homes);
     places_all_scratch(&scratch);
     for (size_t i = 0; i < homes.n; i++)
-        add_each(a, homes.v[i], false, ret);
+        add_each(a, homes.v[i], living ? LIVING_OF_HOME : RUNS_OF_HOME, ret);
     for (size_t i = 0; i < scratch.n; i++) /* their directories may be anywhere: --run-dir */
-        add_each(a, scratch.v[i], true, ret);
-    add_served(a, ret);
+        add_each(a, scratch.v[i], LIVING_OF_SCRATCH, ret);
+    add_served(a, living, ret);
     if (ret->n)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
@@ -328,6 +352,16 @@ bool runs_in_array(const struct runs *runs, const struct run_ref *run, const cha
         if (runs->v[i].array && strcmp(runs->v[i].id, word + 1) == 0)
             array = runs->v[i].array;
     return strcmp(run->array ? run->array : run->id, array) == 0;
+}
+
+void runs_list(struct arena *a, struct runs *ret)
+{
+    list(a, false, ret);
+}
+
+void runs_living(struct arena *a, struct runs *ret)
+{
+    list(a, true, ret);
 }
 
 /* --- the one that is meant -------------------------------------------------------------------- */

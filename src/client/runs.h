@@ -62,6 +62,9 @@ void runs_list(struct arena *a, struct runs *ret);
 /* Is it of the array that word ("@ID") means, with the id of one of its jobs? */
 bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word);
 
+/* The same of those that have not ended, without reading what others have left. */
+void runs_living(struct arena *a, struct runs *ret);
+
 /* Finds a run by its directory. -ENOENT if it is not a run directory. */
 int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e);
 

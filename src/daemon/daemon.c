@@ -375,6 +375,7 @@ static void end(struct daemon *d)
         served_free(d->jobs[i]);
     free(d->jobs);
     arena_free(d->config_arena);
+    usage_watch_free(d->usage);
     uv_walk(&d->loop, close_handle, NULL);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&d->loop);
@@ -388,6 +389,7 @@ static void make_handles(struct daemon *d)
     (void)uv_timer_init(&d->loop, &d->queue_timer);
     d->prepare.data = d->retry.data = d->queue_timer.data = d;
     (void)uv_prepare_start(&d->prepare, on_prepare);
+    d->usage = usage_watch_new(&d->loop, NULL);
     catch_signals(d);
 }
 

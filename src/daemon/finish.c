@@ -125,6 +125,7 @@ void finish_release(struct active *act)
 
     control_free(act->control);
     hang_free(act->hang);
+    usage_watch_remove(s->d->usage, act->usage);
     turn_free(act->turn);
     if (act->engine)
         act->engine->ops->free(act->engine);

@@ -35,6 +35,7 @@
 #include "foreground/aborts.h"
 #include "foreground/control.h"
 #include "foreground/log_gaps.h"
+#include "foreground/usage_watch.h"
 #include "queue/queue.h"
 
 struct server;
@@ -52,6 +53,7 @@ struct active {
     struct engine *engine;
     struct turn *turn;
     struct control *control; /* NULL: could not be had */
+    struct usage_watched *usage;
     struct engine_client client;
     struct aborts aborts;
     struct log_gaps gaps;
@@ -94,6 +96,7 @@ struct daemon {
     struct server *server;
     void *front; /* of opts->front */
     struct tally tally;
+    struct usage_watch *usage; /* of all its jobs */
     struct served **jobs; /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */

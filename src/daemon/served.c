@@ -255,6 +255,8 @@ void served_turn(struct active *act)
     act->turn = turn_new(act->job, act->journal, act->engine, &host);
     open_control(act);
     watch_for_hang(act);
+    act->usage = usage_watch_add(act->served->d->usage, act->served->row.id, act->rd.fd,
+                                 act->job->created ? clock_run() - act->job->created : 0);
     served_mark(act->served);
 }
 

@@ -20,6 +20,7 @@
 #include "foreground/live.h"
 #include "foreground/network_gate.h"
 #include "foreground/news.h"
+#include "foreground/usage_watch.h"
 
 #define STATUS_MS 250   /* how often the progress line is drawn */
 #define WAITING_MS 5000 /* until what is waited for is told */
@@ -38,6 +39,7 @@ struct driver {
     struct live *live;
     struct control *control; /* NULL if it could not be had */
     struct hang *hang;
+    struct usage_watch *usage; /* NULL: the processes are elsewhere */
     struct network_gate *gate; /* NULL: without --preflight */
     struct engine_client client;
     uv_timer_t wake, status, waiting;
@@ -669,6 +671,7 @@ static void finish(struct driver *d)
     drain_hold_signals();
     control_free(d->control);
     hang_free(d->hang);
+    usage_watch_free(d->usage);
     if (d->live && d->opts->engine->here && d->job->phase == JOB_ENDED)
         live_cut(d->live, add_cut, d);
     if (d->job->phase == JOB_ENDED && d->opts->ended)
@@ -705,6 +708,11 @@ static void go(struct driver *d, const struct rundir *rd)
     open_control(d, rd->scratch_fd);
     watch_supervisor(d);
     watch_for_hang(d, rd);
+    if (opts->engine->here) {
+        d->usage = usage_watch_new(&d->loop, rd->run_id);
+        (void)usage_watch_add(d->usage, rd->run_id, rd->fd,
+                              d->job->created ? clock_run() - d->job->created : 0);
+    }
     if (opts->attach)
         follow_present(d);
     else if (!opts->rules.hold) /* who asked for the replicas of a failed job gets replicas */

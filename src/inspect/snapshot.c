@@ -121,7 +121,7 @@ static int32_t replica_by_name(const struct plan *plan, const char *role, const 
 }
 
 /* mpirun's word comes before RANK, which a script may have set for itself. */
-static int32_t rank_of(const struct strbuf *env)
+int32_t snapshot_rank_in(const struct strbuf *env)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK"};
     uint32_t rank;
@@ -145,7 +145,7 @@ static void identify(const struct plan *plan, struct snapshot_process *p)
     const char *index = environ_value(&env, "MUSTER_INDEX");
     if (role && index)
         p->replica = replica_by_name(plan, role, index);
-    p->rank = rank_of(&env);
+    p->rank = snapshot_rank_in(&env);
     p->of_torchrun = environ_value(&env, "TORCHELASTIC_RUN_ID");
 }
 

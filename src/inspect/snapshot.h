@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/proc_net.h"
+#include "base/strbuf.h"
 #include "plan/plan.h"
 #include "inspect/python.h"
 
@@ -85,6 +86,9 @@ void snapshot_at(struct arena *a, const struct plan *plan, pid_t root, struct sn
 
 /* The rest, of at most LIMIT_SNAPSHOT_PROCESSES of them. */
 void snapshot_closer(struct arena *a, struct snapshot *lk);
+
+/* The rank that an environment (base/procs.h) is for; -1: none. */
+int32_t snapshot_rank_in(const struct strbuf *env);
 
 /* Has a signal stopped it (SIGSTOP, a terminal's)? */
 bool snapshot_is_stopped(const struct snapshot_process *p);

@@ -48,6 +48,7 @@ static const struct {
     {"", S_IFREG, IS, PLAN_HOSTFILE_OPEN_MPI},
     {"", S_IFREG, IS, PLAN_HOSTFILE_HYDRA},
     {"", S_IFREG, IS, MARKS_NAME},
+    {"", S_IFREG, IS, RUNDIR_USAGE},
     {"", S_IFREG, IS, HANG_TEXT},
     {"", S_IFREG, IS, HANG_JSON},
     {"", S_IFLNK, IS, "scratch"},

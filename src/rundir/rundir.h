@@ -1,7 +1,7 @@
 /* rundir.h - the directories of a run: what it leaves behind, and what it needs while it lives.
  *
- *   run directory  STATE/muster/runs/RUN_ID   0700: logs/, marks, journal.jsonl, exits, hostfile,
- *                                             peers.json, report.json, command.json, scratch ->;
+ *   run directory  STATE/muster/runs/RUN_ID   0700: logs/, marks, journal.jsonl, exits,
+ *                                             usage.jsonl, hostfile, peers.json, report.json, command.json, scratch ->;
  *                                             Azure ML also outputs/, user_logs/
  *   scratch        RUNTIME/muster/RUN_ID      0700: sockets, MPI sessions, bin/ (ssh, rsh,
  *                                             muster-rank -> the shim; python ->
@@ -28,6 +28,7 @@
  * daemon. */
 #define RUNDIR_JOB_FILE "job-file"
 #define RUNDIR_PLAN "plan.json" /* the plan, as `explain -o json` shows it */
+#define RUNDIR_USAGE "usage.jsonl" /* what each rank has used over time (inspect/usage_log.h) */
 #define RUNDIR_SERVED "served" /* of a run of the daemon: it goes on without a muster process */
 #define RUNDIR_LINK "run"      /* in the scratch directory: which run directory it belongs to */
 
