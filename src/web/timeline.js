@@ -2,7 +2,7 @@
 import {fill, h, s} from "./dom.js";
 import {duration} from "./format.js";
 import {badge, canonical, icon, shape} from "./states.js";
-import {AXIS, LABEL, ROW, layout} from "./timeline_layout.js";
+import {AXIS, ROW, layout} from "./timeline_layout.js";
 
 function title(el, text) {
     el.append(s("title", null, text));
@@ -30,8 +30,8 @@ function drawRow(row, width) {
     g.append(label === row.label ? text : title(text, row.label));
     for (const b of row.bars) {
         g.append(drawBar(b, row.y));
-        if (b.ending && b.x1 - b.x0 > 16)
-            g.append(mark(b.x1 - 8, row.y, b.ending, 10));
+        if (b.ending && b.x1 - b.x0 > 30 && !row.marks.some(m => m.kind === "first" && Math.abs(m.x - b.x1) < 16))
+            g.append(mark(b.x1 - 12, row.y, b.ending, 9));
     }
     for (const m of row.marks)
         if (m.kind === "restart")
@@ -44,14 +44,13 @@ function drawFirst(m, y) {
         mark(m.x, y, "failed", 11)), m.title);
 }
 
-// Who was stopped because of it: one line down or up from the first failure, a foot at each that was stopped.
+// Who was stopped because of it: a line at the time of the first failure, and from it a foot to the end of each
+// that was stopped.
 function drawBecause(b, rows) {
     const y = rows[b.row].y + ROW / 2;
     const ys = b.to.map(t => rows[t.row].y + ROW / 2);
-    const top = Math.min(y, ...ys), bottom = Math.max(y, ...ys);
-    const at = b.x + 11;
-    const d = [`M${b.x + 8} ${y}H${at}`, `M${at} ${top}V${bottom}`, ...b.to.map((t, i) => `M${at} ${ys[i]}h5`)].join("");
-    return s("path", {class: `because ${b.to.length > 24 ? "faint" : ""}`, d});
+    const d = [`M${b.x} ${Math.min(y, ...ys)}V${Math.max(y, ...ys)}`, ...b.to.map((t, i) => `M${b.x} ${ys[i]}H${Math.max(b.x + 5, t.x)}`)].join("");
+    return s("path", {class: "because", d});
 }
 
 function words(report, lay) {
@@ -103,4 +102,3 @@ export function drawTimeline(box, {report, events, now, all, onAll}) {
             lay.rest || all ? h("button", {onclick: onAll}, all ? "Show fewer replicas" : `Show ${lay.rest} more replicas`) : null));
 }
 
-export {LABEL};

@@ -4,7 +4,7 @@
 import {duration} from "./format.js";
 
 export const ROW = 22, LABEL = 148, AXIS = 26, RIGHT = 18;
-const MOST_ROWS = 48;
+const MOST_ROWS = 16;
 
 const time = x => x ? Date.parse(x) : NaN;
 

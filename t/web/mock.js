@@ -106,7 +106,7 @@ function put(job, more) {
 {
     const j = listed("allreduce-hang", "ended", "failed", {submitted: at(-2000), started: at(-1990), ended: at(-1200), exit_code: 124,
         verdict: "failed: no output and no I/O for 5 min; 7 ranks wait for rank 3"});
-    put(j, {cause: cause(1, 3, "hang", null, null, -1203, "7 ranks wait for rank 3, which waits for nobody", ["step 311", "sleeping"]),
+    put(j, {cause: cause(0, 3, "hang", null, null, -1203, "7 ranks wait for rank 3, which waits for nobody", ["step 311", "sleeping"]),
         attempts: [attempt(1, -1990, -1200, 2, 4, 3, null, null)]});
     hangs.set(j.id, {text: "7 ranks wait for rank 3.\nrank 3 on worker-0: in load_batch (data.py:88)\n", waits: [
         ...[0, 1, 2, 4, 5, 6].map(r => ({rank: r, replica: `worker-${r >> 2}`, place: "all_reduce (train.py:141)", for: [3]})),
