@@ -148,7 +148,8 @@ function isPlain(l) {
 export function classes(look) {
     if (!look)
         return "";
-    const {fg, bg} = look.inverse ? {fg: look.bg === null ? 7 : look.bg, bg: look.fg === null ? 0 : look.fg} : look;
+    // Backgrounds are pale, so that the text on them may keep its own colour.
+    const {fg, bg} = look.inverse ? {fg: look.bg, bg: look.fg === null ? "i" : look.fg} : look;
     return [fg !== null && fg !== undefined ? `fg${fg}` : "", bg !== null && bg !== undefined ? `bg${bg}` : "", look.bold ? "b" : "", look.faint ? "f" : "",
         look.italic ? "i" : "", look.underline ? "u" : "", look.strike ? "x" : ""].filter(x => x).join(" ");
 }

@@ -65,12 +65,12 @@ export function open(root, address) {
             list.length > 1 ? fact("attempts", String(list.length)) : null,
             list.length > 1 ? fact("retries", `${n.user} by the job's failures, ${n.platform} by the platform's`) : null,
             n.restarts ? fact("restarts", String(n.restarts)) : null,
-            report.isolation ? fact("isolation", report.isolation) : null,
-            report.run_dir ? fact("run directory", report.run_dir) : null);
+            report.isolation ? fact("isolation", report.isolation, null, "wide") : null,
+            report.run_dir ? fact("run directory", report.run_dir, null, "wide") : null);
     }
 
-    function fact(name, value, title) {
-        return h("span", {title}, `${name} `, h("b", null, value));
+    function fact(name, value, title, wide) {
+        return h("span", {title, class: wide}, `${name} `, h("b", null, value));
     }
 
     function actions(state) {
@@ -128,6 +128,7 @@ export function open(root, address) {
     async function drawPart() {
         const wanted = PARTS.find(p => p[0] === part) || PARTS[0];
         part = wanted[0];
+        root.dataset.part = part ? "other" : "overview";
         drawTabs();
         if (viewPart === part && view) {
             if (view.address)

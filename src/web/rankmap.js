@@ -67,9 +67,8 @@ export function rankMap(box, options) {
             if (LOUD.has(state)) {
                 g.fillRect(x, y, c, c);
             } else {
-                g.globalAlpha = state === "succeeded" || state === "running" ? 0.5 : 0.3;
-                const m = c >= 12 ? 1 : 1;
-                g.fillRect(x + m, y + m, c - 2 * m, c - 2 * m);
+                g.globalAlpha = state === "succeeded" || state === "running" ? 0.45 : state === "stopped" || state === "cancelled" ? 0.3 : 0.85;
+                g.fillRect(x + 1, y + 1, c - 2, c - 2);
                 g.globalAlpha = 1;
             }
             if (c >= 10 && shape(state)) {

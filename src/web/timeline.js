@@ -23,9 +23,9 @@ function drawBar(b, y) {
     return title(g, b.title);
 }
 
-function drawRow(row, width) {
+function drawRow(row, width, most) {
     const g = s("g", null, s("line", {class: "sep", x1: 0, x2: width, y1: row.y + ROW, y2: row.y + ROW}));
-    const label = row.label.length > 20 ? `${row.label.slice(0, 19)}…` : row.label;
+    const label = row.label.length > most ? `${row.label.slice(0, most - 1)}…` : row.label;
     const text = s("text", {x: 0, y: row.y + 15, class: row.kind === "job" ? "dim" : row.marks.some(m => m.kind === "first") ? "first-label" : ""}, label);
     g.append(label === row.label ? text : title(text, row.label));
     for (const b of row.bars) {
@@ -71,7 +71,7 @@ export function drawTimeline(box, {report, events, now, all, onAll}) {
         fill(box, h("p", {class: "dim"}, "Nothing was started yet."));
         return;
     }
-    const width = Math.max(520, box.clientWidth || 800);
+    const width = Math.max(320, box.clientWidth || 800);
     const lay = layout({report, events, now, width, all});
     const svg = s("svg", {width: lay.width, height: lay.height, role: "img", "aria-label": words(report, lay)});
     const axis = s("g", {class: "axis"});
@@ -82,7 +82,7 @@ export function drawTimeline(box, {report, events, now, all, onAll}) {
     });
     svg.append(axis);
     for (const r of lay.rows)
-        svg.append(drawRow(r, lay.width));
+        svg.append(drawRow(r, lay.width, Math.floor(lay.label / 7)));
     for (const p of lay.pauses)
         svg.append(title(s("g", null, s("rect", {class: "pause", x: p.x0, y: AXIS + 5, width: p.x1 - p.x0, height: ROW - 10}),
             p.x1 - p.x0 > 14 ? mark((p.x0 + p.x1) / 2, AXIS, "paused", 11) : null), p.title));

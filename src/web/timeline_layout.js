@@ -3,8 +3,8 @@
 
 import {duration} from "./format.js";
 
-export const ROW = 22, LABEL = 148, AXIS = 26, RIGHT = 18;
-const MOST_ROWS = 16;
+export const ROW = 22, AXIS = 26;
+const RIGHT = 18, MOST_ROWS = 16;
 
 const time = x => x ? Date.parse(x) : NaN;
 
@@ -96,6 +96,7 @@ export function layout({report, events, now, width, all}) {
     const start = Math.min(...attempts.map(a => time(a.started)), time(report.submitted) || Infinity);
     const last = running ? now : Math.max(...attempts.map(a => time(a.ended) || 0), start + 1);
     const end = Math.max(last, start + 1);
+    const LABEL = width < 600 ? 84 : 148;
     const inner = Math.max(120, width - LABEL - RIGHT);
     const x = t => LABEL + Math.max(0, Math.min(1, (t - start) / (end - start))) * inner;
     const live = new Map((report.live && report.live.replicas || []).map(r => [r.name, r]));
@@ -142,8 +143,8 @@ export function layout({report, events, now, width, all}) {
     rows.forEach((r, i) => {
         r.y = AXIS + i * ROW;
     });
-    const height = AXIS + rows.length * ROW + (rest.length ? ROW : 0) + 4;
-    return {width: LABEL + inner + RIGHT, height, rows, because, rest: rest.length,
+    const height = AXIS + rows.length * ROW + 4;
+    return {width: LABEL + inner + RIGHT, label: LABEL, height, rows, because, rest: rest.length,
         ticks: ticks(start, end, inner).map(t => ({x: x(start + t.ms), label: t.label})),
         pauses: pauses(events, end).map(p => ({x0: x(p.from), x1: Math.max(x(p.from) + 2, x(p.to)), title: `paused ${duration(p.to - p.from)}`})),
         now: running ? x(now) : null, start, end};
