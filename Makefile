@@ -60,8 +60,10 @@ UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
 KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
 OPERATOR_SRC := $(wildcard src/operator/*.c)
 # So is muster-serve, with the daemon, which needs SQLite.
-DAEMON_SRC := $(wildcard src/daemon/*.c)
-MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
+DAEMON_SRC := $(wildcard src/daemon/*.c src/api/*.c)
+# Both have the HTTP server.
+HTTP_SRC := $(wildcard src/http/*.c)
+MUSTER_SRC := $(filter-out src/shim/% $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(HTTP_SRC) $(UNIT_SRC),$(wildcard src/*/*.c src/*/*/*.c)) $(WIRE)
 SHIM_SRC := $(wildcard src/shim/*.c src/base/*.c)
 HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 
@@ -72,9 +74,9 @@ MADE_OBJ := $(B)/obj/made/errors.o $(B)/obj/made/deploy.o
 MUSTER_OBJ := $(call obj,obj,$(MUSTER_SRC)) $(MADE_OBJ)
 SHIM_OBJ := $(call obj,shim,$(SHIM_SRC))
 KUBERNETES_OBJ := $(call obj,obj,$(KUBERNETES_SRC))
-DAEMON_OBJ := $(call obj,obj,$(DAEMON_SRC))
+DAEMON_OBJ := $(call obj,obj,$(DAEMON_SRC) $(HTTP_SRC)) $(B)/obj/made/web.o
 FAULT_OBJ := $(call obj,faults,$(SHIM_SRC))
-LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(SHIM_SRC)))) $(MADE_OBJ)
+LIB_OBJ := $(call obj,obj,$(filter-out %/main.c,$(sort $(MUSTER_SRC) $(KUBERNETES_SRC) $(OPERATOR_SRC) $(DAEMON_SRC) $(HTTP_SRC) $(SHIM_SRC)))) $(MADE_OBJ) $(B)/obj/made/web.o
 UNIT_OBJ := $(call obj,obj,$(UNIT_SRC))
 UNITS := $(patsubst src/%.c,$(B)/unit/%,$(UNIT_SRC))
 SCRIPTS := $(sort $(wildcard t/t[0-9]*.t t/first-hour.t))
@@ -144,8 +146,8 @@ COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 $(B)/commit: force
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
-$(B)/obj/cli/main.o: $(B)/commit
-$(B)/obj/cli/main.o: CPPFLAGS += -DMUSTER_COMMIT='"$(COMMIT)"'
+$(B)/obj/cli/version.o: $(B)/commit
+$(B)/obj/cli/version.o: CPPFLAGS += -DMUSTER_COMMIT='"$(COMMIT)"'
 .PHONY: force
 
 compile = @mkdir -p $(@D); echo '  CC   $@'; \
@@ -159,6 +161,8 @@ $(B)/obj/%.o: src/%.c $(B)/flags
 $(B)/made/%.c: tools/% doc/diagnostics.md doc/errors.md
 	@mkdir -p $(@D); tools/$* c >$@.new && mv $@.new $@
 $(B)/made/deploy.c: $(wildcard deploy/base/*.yaml)
+# The page, and the document of the interface.
+$(B)/made/web.c: $(wildcard src/web/*) doc/openapi.json
 $(B)/obj/made/%.o: $(B)/made/%.c $(B)/flags
 	$(call compile,)
 $(B)/shim/%.o: src/%.c $(B)/flags
@@ -171,7 +175,7 @@ $(B)/muster: $(MUSTER_OBJ)
 $(B)/muster-kubernetes: $(MUSTER_OBJ) $(KUBERNETES_OBJ)
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS))
 $(B)/muster-serve: $(MUSTER_OBJ) $(DAEMON_OBJ)
-	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS))
+	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS))
 $(B)/muster-operator: $(B)/obj/operator/main.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(CURL_LIBS) $(CRYPTO_LIBS))
 # The shim that travels into pods: a config map holds less than 1 MiB. With musl it is a seventh of
@@ -221,7 +225,8 @@ $(UNITS): $(B)/unit/%: $(B)/obj/%.o $(B)/libmuster.a
 	$(call link,-pie $(PKG_LIBS) $(UNIT_LIBS))
 $(B)/unit/engine/kubernetes/test/client $(B)/unit/engine/kubernetes/test/apply: UNIT_LIBS = $(CURL_LIBS)
 $(filter $(B)/unit/operator/%,$(UNITS)): UNIT_LIBS = $(CURL_LIBS) $(CRYPTO_LIBS)
-$(filter $(B)/unit/daemon/%,$(UNITS)): UNIT_LIBS = $(SQLITE_LIBS)
+$(filter $(B)/unit/daemon/% $(B)/unit/api/%,$(UNITS)): UNIT_LIBS = $(SQLITE_LIBS) $(CRYPTO_LIBS)
+$(filter $(B)/unit/http/%,$(UNITS)): UNIT_LIBS = $(CRYPTO_LIBS)
 
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
@@ -299,8 +304,8 @@ test-frameworks: all
 # Not a part of test: a browser is installed, once. Screenshots go to build/web; what needs the browser skips without it.
 CACHED ?=
 test-web: all
-	@-tools/web $(if $(CACHED),--cached)
-	@$(TEST_ENV) MUSTER_WEB=$$(tools/web --where) prove -e 'tools/limited $(TEST_LIMIT)' --timer $(call chosen,$(sort $(wildcard t/web/*.t)))
+	@-tools/browser $(if $(CACHED),--cached)
+	@$(TEST_ENV) MUSTER_WEB=$$(tools/browser --where) prove -e 'tools/limited $(TEST_LIMIT)' --timer $(call chosen,$(sort $(wildcard t/web/*.t)))
 
 # Not a part of test: a cluster is built, once, and stays up for the next time (tools/kubernetes down).
 API_SCRIPTS := $(sort $(wildcard t/kubernetes/api*.t))
@@ -351,7 +356,7 @@ $(B)/bench/%: bench/%.c
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/operator/http_parse.c fuzz/*.c))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c fuzz/*.c))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "operator/http_parse.h"
+#include "http/http_parse.h"
 
 enum { BODY = 64 };
 
@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     MUST(http_parse(text, (size_t)whole - 1, BODY, &again) == 0);
     MUST(rq.body_len <= BODY && rq.body + rq.body_len == text + whole);
+    MUST(http_parse_head(text, size, BODY, &again) == rq.body - text);
     MUST(strlen(rq.method) > 0 && rq.path[0] == '/');
     return 0;
 }

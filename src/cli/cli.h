@@ -71,8 +71,8 @@ extern const struct verb *const verbs[]; /* NULL-terminated */
 extern const struct verb verb_run, verb_validate, verb_explain, verb_convert, verb_generate,
     verb_schema;
 extern const struct verb verb_list, verb_show, verb_events, verb_logs, verb_wait, verb_cancel,
-    verb_attach, verb_pause, verb_resume, verb_exec, verb_rerun, verb_delete, verb_prune, verb_sim,
-    verb_apply, verb_operator, verb_submit, verb_serve, verb_help;
+    verb_attach, verb_pause, verb_resume, verb_exec, verb_rerun, verb_delete, verb_prune, verb_open,
+    verb_sim, verb_apply, verb_operator, verb_submit, verb_serve, verb_help;
 
 /* `run` with these words, for rerun: a run directory that is there already is left alone. */
 int run_again(int argc, char **argv);
@@ -87,6 +87,8 @@ const struct verb *habit_verb(const char *word, const char **ret_line);
 
 /* What to do instead of an option of another tool ("-x", "--hostfile"), or NULL. */
 const char *habit_option(const struct verb *verb, const char *option);
+
+extern const char *const muster_version, *const muster_commit; /* commit: "" if it is not known */
 
 /* What is left on the command line after the options. */
 struct operands {

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
-#include "cli/timeline.h"
+#include "client/timeline.h"
 #include "journal/journal.h"
 
 struct options {

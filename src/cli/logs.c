@@ -28,6 +28,7 @@
 #include "cli/tell.h"
 #include "engine/engine.h"
 #include "journal/journal.h"
+#include "rundir/log_name.h"
 #include "rundir/lost_logs.h"
 
 #define LOOK_MS 100
@@ -75,60 +76,6 @@ static void view_release(struct view *view)
 
 /* --- which logs ------------------------------------------------------------------------------- */
 
-/* What a log's name says. */
-struct owner {
-    char replica[LIMIT_NAME + 16];
-    size_t role_len; /* of replica, without the index */
-    int64_t rank;    /* -1 = it is the replica's own */
-    int64_t attempt;
-    bool init;        /* of an init container */
-    const char *part; /* its "init-NAME" or a task's "TYPE-N", in the log's name; or NULL */
-    size_t part_len;
-};
-
-/* The number behind a part ".WORD-" of the name, or `otherwise`. */
-static int64_t part(const char *name, const char *word, int64_t otherwise)
-{
-    const char *at = strstr(name, word);
-    uint32_t n;
-    char digits[16];
-
-    if (!at)
-        return otherwise;
-    at += strlen(word);
-    (void)snprintf(digits, sizeof(digits), "%.*s", (int)strspn(at, "0123456789"), at);
-    return num_u32(digits, &n) == 0 ? (int64_t)n : otherwise;
-}
-
-static bool parse_name(const char *name, struct owner *ret)
-{
-    static const char *const parts[] = {".rank-",    ".task-",   ".process-", ".attempt-",
-                                        ".restart-", ".launch-", ".init-"};
-    size_t len = strlen(name), n = len - 4;
-
-    if (len < 5 || strcmp(name + n, ".log") != 0)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) { /* a role's own name may have dots */
-        const char *at = strstr(name, parts[i]);
-        if (at && (size_t)(at - name) < n)
-            n = (size_t)(at - name);
-    }
-    if (n >= sizeof(ret->replica))
-        return false;
-    memcpy(ret->replica, name, n);
-    ret->replica[n] = '\0';
-    const char *dash = strrchr(ret->replica, '-');
-    ret->role_len = dash ? (size_t)(dash - ret->replica) : n;
-    ret->rank = part(name, ".rank-", -1);
-    ret->attempt = part(name, ".attempt-", 1);
-    const char *init = strstr(name + n, ".init-");
-    const char *task = strstr(name + n, ".task-");
-    ret->init = init != NULL;
-    ret->part = init ? init + 1 : task ? task + strlen(".task-") : NULL;
-    ret->part_len = ret->part ? strcspn(ret->part, ".") : 0;
-    return true;
-}
-
 static bool is_shown_elsewhere(const struct view *view, const char *name)
 {
     for (size_t i = 0; i < view->shown_elsewhere.n; i++)
@@ -145,7 +92,7 @@ static bool is_old(const struct view *view, const char *name)
            clock_real() / NS_PER_MS - st.st_mtime * INT64_C(1000) > view->o->since_ms;
 }
 
-static bool is_wanted(const struct view *view, const char *name, const struct owner *own)
+static bool is_wanted(const struct view *view, const char *name, const struct log_owner *own)
 {
     const struct options *o = view->o;
 
@@ -186,16 +133,16 @@ static void find_shown_elsewhere(struct view *view)
 
 static int is_log(const struct dirent *d)
 {
-    struct owner own;
+    struct log_owner own;
 
-    return parse_name(d->d_name, &own);
+    return log_name_parse(d->d_name, &own);
 }
 
 static void add_log(struct view *view, const char *name)
 {
-    struct owner own;
+    struct log_owner own;
 
-    if (!parse_name(name, &own))
+    if (!log_name_parse(name, &own))
         return;
     for (size_t i = 0; i < view->n; i++)
         if (strcmp(view->v[i].shown.name, name) == 0)
@@ -219,10 +166,10 @@ static int compare(int64_t a, int64_t b)
 /* worker-10 after worker-9, each with its attempts in their order. */
 static int by_owner(const struct dirent **a, const struct dirent **b)
 {
-    struct owner x = {.rank = -1}, y = {.rank = -1};
+    struct log_owner x = {.rank = -1}, y = {.rank = -1};
 
-    (void)parse_name((*a)->d_name, &x);
-    (void)parse_name((*b)->d_name, &y);
+    (void)log_name_parse((*a)->d_name, &x);
+    (void)log_name_parse((*b)->d_name, &y);
     int r = strverscmp(x.replica, y.replica);
     if (r == 0)
         r = compare(x.rank, y.rank);
@@ -392,10 +339,10 @@ static bool is_replica_of(struct arena *a, const struct run_ref *run, const char
 
     choose_replica(a, &view, &o, word);
     for (int i = 0; i < n; i++) {
-        struct owner own;
+        struct log_owner own;
 
-        found =
-            found || (parse_name(list[i]->d_name, &own) && strcmp(own.replica, view.replica) == 0);
+        found = found ||
+                (log_name_parse(list[i]->d_name, &own) && strcmp(own.replica, view.replica) == 0);
         free(list[i]);
     }
     free(list);

@@ -17,13 +17,6 @@
 #include "cli/place.h"
 #include "cli/tell.h"
 
-#ifndef MUSTER_VERSION
-#define MUSTER_VERSION "0"
-#endif
-#ifndef MUSTER_COMMIT
-#define MUSTER_COMMIT ""
-#endif
-
 static bool is_job_file(const char *word)
 {
     const char *dot = strrchr(word, '.');
@@ -89,8 +82,8 @@ int main(int argc, char **argv)
         return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
     }
     if (!strcmp(argv[1], "--version")) {
-        puts(*MUSTER_COMMIT ? "muster " MUSTER_VERSION " (" MUSTER_COMMIT ")"
-                            : "muster " MUSTER_VERSION);
+        printf("muster %s%s%s%s\n", muster_version, *muster_commit ? " (" : "", muster_commit,
+               *muster_commit ? ")" : "");
         return fflush(stdout) ? EXIT_FAILED : EXIT_FINE;
     }
 

@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/diagnose.h"
 #include "cli/place.h"
+#include "cli/serve_work.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "daemon/daemon.h"
@@ -15,6 +17,7 @@ struct options {
     bool stop_jobs, list_kill_points;
     int64_t cpus, gpus;
     const char *memory;
+    struct api_options api;
 };
 
 /* With the same words, as muster-serve. */
@@ -41,6 +44,16 @@ static void note(const char *text)
     (void)fprintf(stderr, "%s %s\n", clock_rfc3339(clock_real(), at), safe.buf);
 }
 
+/* In the open only with a certificate and for those who have a token. */
+static int check_listen(const struct verb *verb, const struct api_options *o)
+{
+    if (o->listen && (!o->cert || !o->key || !o->tokens))
+        return usage_error(verb, "--listen requires --tls-cert, --tls-key and --token-file");
+    if (!o->listen && (o->cert || o->key || o->tokens))
+        return usage_error(verb, "--tls-cert, --tls-key and --token-file require --listen");
+    return 0;
+}
+
 static int run_serve(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {.gpus = -1};
@@ -49,6 +62,8 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
     struct daemon_options how = {.plan = submit_plan, .note = note};
     struct err e;
 
+    if (argc == 2 && strcmp(argv[1], "--work") == 0) /* the daemon itself, api/work.c */
+        return serve_work();
     for (int i = 0; i < argc; i++)
         strvec_push(&words, argv[i]);
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
@@ -64,6 +79,12 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
         puts(*p);
     if (o.list_kill_points)
         return finish_output();
+    int code = check_listen(verb, &o.api);
+    if (code != 0)
+        return code;
+    o.api.version = muster_version;
+    o.api.commit = muster_commit;
+    how.front = api_front(&o.api);
     how.stop_jobs = o.stop_jobs;
     how.cpus = o.cpus;
     how.gpus = o.gpus;
@@ -82,6 +103,14 @@ static const struct opt opts[] = {
      .help = "let jobs use GPUs 0 to N-1 (default: all)"},
     {"stop-jobs", 0, OPT_FLAG, offsetof(struct options, stop_jobs),
      .help = "cancel running jobs on SIGTERM (default: they continue)"},
+    {"listen", 0, OPT_STRING, offsetof(struct options, api.listen), "ADDR:PORT",
+     .help = "serve HTTPS on this address, for those who have a token"},
+    {"tls-cert", 0, OPT_STRING, offsetof(struct options, api.cert), "FILE",
+     .help = "--listen: the certificate, PEM, followed by those that vouch for it"},
+    {"tls-key", 0, OPT_STRING, offsetof(struct options, api.key), "FILE",
+     .help = "--listen: its private key, PEM"},
+    {"token-file", 0, OPT_STRING, offsetof(struct options, api.tokens), "FILE",
+     .help = "--listen: accept the tokens in this file of mode 0600, one per line"},
     {"list-kill-points", 0, OPT_FLAG, offsetof(struct options, list_kill_points),
      .help = "list the places at which MUSTER_KILL_POINT=NAME kills the daemon, for tests"},
     OPT_END,

@@ -12,7 +12,7 @@
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "cli/tell.h"
-#include "cli/timeline.h"
+#include "client/timeline.h"
 #include "doc/json_read.h"
 #include "doc/yaml_write.h"
 #include "journal/journal.h"

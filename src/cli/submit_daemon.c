@@ -105,7 +105,7 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_end(j);
 }
 
-static void put_request(struct strbuf *out, const struct submit_options *o,
+void submit_put_request(struct strbuf *out, const struct submit_options *o,
                         const struct submitted *s, const struct strvec *words, const char *cwd)
 {
     const struct job_spec *spec = s->spec;
@@ -129,7 +129,7 @@ static void put_request(struct strbuf *out, const struct submit_options *o,
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int check_options(const struct verb *verb, const struct submit_options *o)
+int submit_check_options(const struct verb *verb, const struct submit_options *o)
 {
     if (o->priority > 100)
         return usage_error(verb, "--priority must be a number from 0 to 100, not %lld",
@@ -180,7 +180,7 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
     CLEANUP(submitted_release) struct submitted s = {0};
     char cwd[PATH_MAX];
     struct err e;
-    int code = check_options(verb, o);
+    int code = submit_check_options(verb, o);
 
     if (code == 0)
         code = submit_read(verb, a, o, ops, NULL, 0, &s);
@@ -193,6 +193,6 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
         return verb->usage_exit;
     }
     tell_changes(&s.changes);
-    put_request(&request, o, &s, words, cwd);
+    submit_put_request(&request, o, &s, words, cwd);
     return send_request(o, &request);
 }

@@ -54,6 +54,11 @@ int submit_read(const struct verb *verb, struct arena *a, struct submit_options 
 int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct submit_options *o,
                      const struct operands *ops);
 
+/* Its parts: what is checked before a file is read (0 or the exit code), and the request. */
+int submit_check_options(const struct verb *verb, const struct submit_options *o);
+void submit_put_request(struct strbuf *out, const struct submit_options *o,
+                        const struct submitted *s, const struct strvec *words, const char *cwd);
+
 /* For the daemon. */
 int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd, bool anyhow,
                 struct planned *ret, struct err *e);

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
+#include "cli/validate.h"
 #include "dialect/dialect.h"
 #include "doc/json.h"
 
@@ -86,18 +87,23 @@ static void json_diagnostic(struct json *j, const struct diag *d)
     json_end(j);
 }
 
-static void json_file(struct json *j, const char *path, const char *verdict, const char *dialect,
-                      const struct diag *v, size_t n)
+void diagnostics_json(struct json *j, const struct diag *v, size_t n)
 {
-    json_object(j);
-    json_kv_str(j, "file", path);
-    json_kv_str(j, "verdict", verdict);
-    json_kv_str(j, "dialect", dialect);
     json_key(j, "diagnostics");
     json_array(j);
     for (size_t i = 0; i < n; i++)
         json_diagnostic(j, &v[i]);
     json_end(j);
+}
+
+void validate_json(struct json *j, const char *path, const char *verdict, const char *dialect,
+                   const struct diag *v, size_t n)
+{
+    json_object(j);
+    json_kv_str(j, "file", path);
+    json_kv_str(j, "verdict", verdict);
+    json_kv_str(j, "dialect", dialect);
+    diagnostics_json(j, v, n);
     json_end(j);
 }
 
@@ -119,11 +125,11 @@ static bool validate_file(const struct options *o, const char *path, struct json
         (void)fflush(stdout);
         complain("validate", "%s", e.text);
         if (j)
-            json_file(j, path, verdict_name(VERDICT_REJECT), NULL, &d, 1);
+            validate_json(j, path, verdict_name(VERDICT_REJECT), NULL, &d, 1);
         return false;
     }
     if (j) {
-        json_file(j, path, verdict_name(jf.verdict), jf.dialect, jf.diags.v, jf.diags.n);
+        validate_json(j, path, verdict_name(jf.verdict), jf.dialect, jf.diags.v, jf.diags.n);
     } else if (o->quiet) {
         print_errors(&jf);
     } else {

@@ -11,6 +11,7 @@
  *     {…,"request":"wait","id"}          the same, when it has ended
  *     {…,"request":"cancel","id"}, "kill", "pause", "resume"   the same
  *     {…,"request":"forget","id"}        {…}: a job that has ended is not listed any more
+ *     {…,"request":"open","job"?}        {…,"url"}: the page, with a key that can be used once
  *
  * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ended"),"outcome",
  * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"}.

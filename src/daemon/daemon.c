@@ -171,6 +171,7 @@ static bool round_once(struct daemon *d)
     if (d->stuck)
         daemon_note(d, "the database can be written again");
     d->stuck = false;
+    d->rounds++;
     if (d->n > 0 && d->jobs[d->n - 1]->is_new)
         kill_point(KILL_BEFORE_REPLY);
     if (list)
@@ -366,6 +367,8 @@ static void end(struct daemon *d)
     if (store_commit(d->store, &e) < 0)
         daemon_note(d, "%s", e.text);
     server_free(d->server);
+    if (d->opts->front)
+        d->opts->front->close(d->front);
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
@@ -411,6 +414,8 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     r = load(&d, e);
     if (r == 0)
         r = server_open(&d, dir, &d.server, e);
+    if (r == 0 && opts->front)
+        r = opts->front->open(&d, opts->front->options, dir, &d.front, e);
     if (r == 0)
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
     end(&d);

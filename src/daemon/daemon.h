@@ -11,7 +11,21 @@
 #include "base/err.h"
 #include "daemon/planner.h"
 
+struct daemon;
+struct strbuf;
+
+/* What runs in the daemon's loop beside its socket: HTTP (api/api.h), which only muster-serve has. */
+struct daemon_front {
+    /* dir_fd: of the directory with the daemon's socket; it stays the daemon's. */
+    int (*open)(struct daemon *d, const void *options, int dir_fd, void **ret, struct err *e);
+    void (*close)(void *front); /* NULL is fine; the loop runs afterwards */
+    /* The address of the page with a one-time key; job: an id or "". */
+    int (*link)(void *front, const char *job, struct strbuf *ret, struct err *e);
+    const void *options;
+};
+
 struct daemon_options {
+    const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
     bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
     int64_t cpus;                   /* that jobs may use together; 0: all of this machine */

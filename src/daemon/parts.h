@@ -82,6 +82,8 @@ struct daemon {
     uv_loop_t loop;
     struct store *store;
     struct server *server;
+    void *front;          /* of opts->front */
+    uint64_t rounds;      /* that were committed */
     struct served **jobs; /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */

@@ -426,6 +426,26 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
     }
 }
 
+/* The address of the page, for one who may use this socket. */
+static void serve_open(struct daemon *d, struct peer *p, const struct node *root)
+{
+    auto_strbuf struct strbuf head = STRBUF_INIT, url = STRBUF_INIT;
+    struct err e;
+
+    if (!d->front) {
+        peer_refuse(p, "this daemon has no page");
+        return;
+    }
+    if (d->opts->front->link(d->front, node_text(node_get(root, "job"), ""), &url, &e) < 0) {
+        peer_refuse(p, "%s", e.text);
+        return;
+    }
+    struct json j = begin_head(&head);
+    json_kv_str(&j, "url", url.buf);
+    json_end(&j);
+    peer_answer(p, &head, NULL);
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -435,6 +455,7 @@ static const struct {
     {"submit", serve_submit}, {"list", serve_list},     {"job", serve_job},
     {"wait", serve_wait},     {"cancel", serve_cancel}, {"kill", serve_kill},
     {"pause", serve_pause},   {"resume", serve_resume}, {"forget", serve_forget},
+    {"open", serve_open},
 };
 
 void request_serve(struct daemon *d, struct peer *p, const char *text, size_t len)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "operator/http.h"
+#include "http/http.h"
 
 /* Where probes and scrapers of mpi-operator and training-operator look. */
 #define METRICS_IN_POD ":8080"
@@ -59,11 +59,13 @@ static void add_metrics(struct controller *op, struct strbuf *out)
     metrics_write(&op->metrics, &now, out);
 }
 
-static void handle(void *ctx, const struct http_request *rq, struct http_answer *answer)
+static void handle(void *ctx, struct http_exchange *x, const struct http_request *rq,
+                   struct http_answer *answer)
 {
     struct controller *op = ctx;
     const char *why = NULL;
 
+    (void)x;
     if (strcmp(rq->method, "GET") != 0 && strcmp(rq->method, "HEAD") != 0) {
         answer->status = 405;
     } else if (strcmp(rq->path, "/metrics") == 0) {

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "doc/make.h"
 #include "operator/cert.h"
-#include "operator/http.h"
+#include "http/http.h"
 #include "operator/review.h"
 
 enum { LOOK_SOON_S = 10, LOOK_AGAIN_S = 300, ASK_S = 10 };
@@ -34,11 +34,13 @@ static const char *secret_name(const struct controller *op)
 
 /* --- reviews ---------------------------------------------------------------------------------- */
 
-static void handle(void *ctx, const struct http_request *rq, struct http_answer *answer)
+static void handle(void *ctx, struct http_exchange *x, const struct http_request *rq,
+                   struct http_answer *answer)
 {
     const struct webhook *w = ctx;
     struct err e;
 
+    (void)x;
     if (strcmp(rq->path, WEBHOOK_PATH) != 0) {
         answer->status = 404;
         strbuf_addstr(&answer->body, "Not Found\n");
@@ -163,9 +165,10 @@ static int use(struct webhook *w, const char *cert, const char *key, struct err 
         return 0;
     r = tls_config_new(cert, key, &tls, e);
     if (r == 0 && !w->server)
-        r = http_server_new(w->op->loop, w->op->flags->webhook,
-                            &(struct http_service){handle, w, LIMIT_HTTP_BODY_BYTES}, &w->server,
-                            e);
+        r = http_server_new(
+            w->op->loop, w->op->flags->webhook,
+            &(struct http_service){.handle = handle, .ctx = w, .body_limit = LIMIT_HTTP_BODY_BYTES},
+            &w->server, e);
     if (r < 0) {
         tls_config_free(tls);
         return r;

@@ -108,14 +108,14 @@ function modules() {
 // --- browser -------------------------------------------------------------------------------------
 
 function npm(name) {
-    const dir = process.env.MUSTER_WEB || execFileSync(path.join(TOP, "tools/web"), ["--where"], {encoding: "utf8"}).trim();
+    const dir = process.env.MUSTER_WEB || execFileSync(path.join(TOP, "tools/browser"), ["--where"], {encoding: "utf8"}).trim();
     return path.join(dir, "node_modules", name);
 }
 
 function needBrowser() {
-    const r = spawnSync(path.join(TOP, "tools/web"), ["--cached"], {encoding: "utf8"});
+    const r = spawnSync(path.join(TOP, "tools/browser"), ["--cached"], {encoding: "utf8"});
     if (r.status !== 0)
-        skipAll(r.stdout.replace(/^SKIP: /, "").trim() || "tools/web --cached failed");
+        skipAll(r.stdout.replace(/^SKIP: /, "").trim() || "tools/browser --cached failed");
 }
 
 async function browser() {

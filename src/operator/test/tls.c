@@ -1,5 +1,5 @@
 /* tls.c - the webhook's certificate and its TLS, against a client of OpenSSL that verifies it. */
-#include "operator/tls.h"
+#include "http/tls.h"
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void refusals(const char *cert, const char *key)
     BIO *in, *out;
 
     ok(tls_config_new(cert, "nonsense", &config, &e) < 0, "no key");
-    has(e.text, "cannot use the webhook's certificate", "is told");
+    has(e.text, "cannot use the certificate", "is told");
     (void)tls_config_new(cert, key, &config, &e);
     struct tls_session *s = tls_session_new(config);
     ok(!tls_take(s, "GET / HTTP/1.1\r\n\r\n", 18, &plain, &wire), "what is not TLS is refused");

@@ -1,5 +1,5 @@
 /* http_parse.c - see http_parse.h. */
-#include "operator/http_parse.h"
+#include "http/http_parse.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 struct head { /* what its lines have said */
-    bool http_1_0, has_length, chunked, close, keep;
+    bool http_1_0, has_length, has_host, chunked, close, keep;
     uint64_t length;
 };
 
@@ -20,13 +20,25 @@ const char *http_reason(int status)
         const char *text;
     } reasons[] = {
         {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {304, "Not Modified"},
         {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},
         {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
         {413, "Content Too Large"},
         {414, "URI Too Long"},
+        {421, "Misdirected Request"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
         {501, "Not Implemented"},
         {503, "Service Unavailable"},
         {505, "HTTP Version Not Supported"},
@@ -101,6 +113,9 @@ static int read_request_line(const char *line, size_t n, struct head *h, struct 
         return 505;
     h->http_1_0 = version[7] == '0';
     query = memchr(target, '?', path);
+    if (query &&
+        !copy(rq->query, sizeof(rq->query), query + 1, path - (size_t)(query + 1 - target)))
+        return 414;
     if (query)
         path = (size_t)(query - target);
     if (!copy(rq->method, sizeof(rq->method), line, (size_t)(target - 1 - line)))
@@ -155,7 +170,42 @@ static bool is_named(const char *name, size_t n, const char *as)
     return strlen(as) == n && strncasecmp(name, as, n) == 0;
 }
 
-static int read_header(const char *line, size_t n, struct head *h)
+/* A second Host could be read by somebody else in front of us. */
+static int read_host(const char *text, size_t n, struct head *h, struct http_request *rq)
+{
+    if (h->has_host)
+        return 400;
+    h->has_host = true;
+    return copy(rq->host, sizeof(rq->host), text, n) ? 0 : 400;
+}
+
+static int read_token(const char *text, size_t n, struct http_request *rq)
+{
+    if (n < 7 || strncasecmp(text, "Bearer ", 7) != 0)
+        return 0;
+    return copy(rq->token, sizeof(rq->token), text + 7, n - 7) ? 0 : 431;
+}
+
+static int read_text(const char *name, size_t name_n, const char *text, size_t n,
+                     struct http_request *rq)
+{
+    const struct {
+        const char *name;
+        char *to;
+        size_t room;
+    } texts[] = {
+        {"content-type", rq->type, sizeof(rq->type)},
+        {"if-none-match", rq->matches, sizeof(rq->matches)},
+        {"last-event-id", rq->last_event, sizeof(rq->last_event)},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (is_named(name, name_n, texts[i].name) && !copy(texts[i].to, texts[i].room, text, n))
+            return 431;
+    return 0;
+}
+
+static int read_header(const char *line, size_t n, struct head *h, struct http_request *rq)
 {
     const char *colon = memchr(line, ':', n), *value;
     size_t name, left;
@@ -173,10 +223,16 @@ static int read_header(const char *line, size_t n, struct head *h)
         left--;
     if (is_named(line, name, "content-length"))
         return read_length(value, left, h);
+    if (is_named(line, name, "host"))
+        return read_host(value, left, h, rq);
+    if (is_named(line, name, "authorization"))
+        return read_token(value, left, rq);
     if (is_named(line, name, "connection"))
         read_connection(value, left, h);
+    rq->expects |=
+        is_named(line, name, "expect") && left == 12 && strncasecmp(value, "100-continue", 12) == 0;
     h->chunked |= is_named(line, name, "transfer-encoding");
-    return 0;
+    return read_text(line, name, value, left, rq);
 }
 
 /* --- a request -------------------------------------------------------------------------------- */
@@ -195,7 +251,7 @@ static long parse_head(const char *bytes, size_t n, struct head *h, struct http_
         if (first)
             status = read_request_line(line, len, h, rq);
         else
-            status = read_header(line, len, h);
+            status = read_header(line, len, h, rq);
         if (status)
             return -status;
         first = false;
@@ -203,7 +259,7 @@ static long parse_head(const char *bytes, size_t n, struct head *h, struct http_
     return n >= LIMIT_HTTP_HEAD_BYTES ? -431 : 0;
 }
 
-long http_parse(const char *bytes, size_t n, size_t body_limit, struct http_request *ret)
+long http_parse_head(const char *bytes, size_t n, size_t body_limit, struct http_request *ret)
 {
     struct head h = {0};
     struct http_request rq = {0};
@@ -215,11 +271,22 @@ long http_parse(const char *bytes, size_t n, size_t body_limit, struct http_requ
         return h.has_length ? -400 : -501;
     if (h.length > body_limit)
         return -413;
-    if (n - (size_t)head < h.length)
-        return 0;
     rq.keep = !h.close && (!h.http_1_0 || h.keep);
     rq.body = bytes + head;
     rq.body_len = (size_t)h.length;
     *ret = rq;
-    return head + (long)h.length;
+    return head;
+}
+
+long http_parse(const char *bytes, size_t n, size_t body_limit, struct http_request *ret)
+{
+    struct http_request rq;
+    long head = http_parse_head(bytes, n, body_limit, &rq);
+
+    if (head <= 0)
+        return head;
+    if (n - (size_t)head < rq.body_len)
+        return 0;
+    *ret = rq;
+    return head + (long)rq.body_len;
 }

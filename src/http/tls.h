@@ -1,18 +1,20 @@
-/* tls.h - TLS for the webhook's server, without sockets: bytes of the network in, bytes of the
+/* tls.h - TLS for the server, without sockets: bytes of the network in, bytes of the
  * application out, and the other way. OpenSSL; TLS 1.2 and later.
  */
-#ifndef OPERATOR_TLS_H
-#define OPERATOR_TLS_H
+#ifndef HTTP_TLS_H
+#define HTTP_TLS_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
 
-struct tls_config;  /* a certificate and its key */
+struct tls_config;  /* a certificate, those that vouch for it, and its key */
 struct tls_session; /* one connection */
 
 int tls_config_new(const char *cert, const char *key, struct tls_config **ret, struct err *e);
+/* Is the certificate for this name, or this IP address? */
+bool tls_config_is_for(const struct tls_config *c, const char *name);
 void tls_config_free(struct tls_config *c); /* sessions go on; NULL is fine */
 
 struct tls_session *tls_session_new(struct tls_config *c);

@@ -1,5 +1,5 @@
 /* tls.c - see tls.h. */
-#include "operator/tls.h"
+#include "http/tls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include "base/mem.h"
 
@@ -29,6 +30,13 @@ static bool use_pair(SSL_CTX *ctx, const char *cert_text, const char *key_text)
     bool done = cert && key && SSL_CTX_use_certificate(ctx, cert) == 1 &&
                 SSL_CTX_use_PrivateKey(ctx, key) == 1 && SSL_CTX_check_private_key(ctx) == 1;
 
+    /* the others of the file lead to one that the client knows */
+    for (X509 *more; done && (more = PEM_read_bio_X509(cert_bio, NULL, NULL, NULL));) {
+        done = SSL_CTX_add1_chain_cert(ctx, more) == 1;
+        X509_free(more);
+    }
+    if (done)
+        ERR_clear_error();
     X509_free(cert);
     EVP_PKEY_free(key);
     BIO_free(cert_bio);
@@ -45,13 +53,21 @@ int tls_config_new(const char *cert, const char *key, struct tls_config **ret, s
         !use_pair(ctx, cert, key)) {
         ERR_error_string_n(ERR_get_error(), text, sizeof(text));
         SSL_CTX_free(ctx);
-        return err_set(e, -EINVAL, "cannot use the webhook's certificate: %s", text);
+        return err_set(e, -EINVAL, "cannot use the certificate: %s", text);
     }
     (void)SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
     (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     *ret = xcalloc(1, sizeof(**ret));
     (*ret)->ctx = ctx;
     return 0;
+}
+
+bool tls_config_is_for(const struct tls_config *c, const char *name)
+{
+    X509 *cert = c ? SSL_CTX_get0_certificate(c->ctx) : NULL;
+
+    return cert &&
+           (X509_check_host(cert, name, 0, 0, NULL) == 1 || X509_check_ip_asc(cert, name, 0) == 1);
 }
 
 void tls_config_free(struct tls_config *c)

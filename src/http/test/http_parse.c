@@ -1,5 +1,5 @@
 /* http_parse.c - requests as kubelets, Prometheus and the API server send them, and others. */
-#include "operator/http_parse.h"
+#include "http/http_parse.h"
 
 #include <string.h>
 
@@ -37,6 +37,27 @@ static void good(void)
        "the same length twice");
 }
 
+static void headers(void)
+{
+    ok(parse("PUT /a%20b?x=1&y=%41 HTTP/1.1\r\nHost: h:80\r\nAuthorization: bearer abc\r\n"
+             "Content-Type: application/json\r\nIf-None-Match: \"e\"\r\nLast-Event-ID: 7\r\n"
+             "Expect: 100-Continue\r\n\r\n") > 0,
+       "a request with headers");
+    is_str(rq.path, "/a%20b", "its path as it was sent");
+    is_str(rq.query, "x=1&y=%41", "its query likewise");
+    is_str(rq.host, "h:80", "its host");
+    is_str(rq.token, "abc", "its token");
+    is_str(rq.type, "application/json", "its type");
+    is_str(rq.matches, "\"e\"", "its ETag");
+    is_str(rq.last_event, "7", "its last event");
+    ok(rq.expects, "the client waits before it sends the body");
+    ok(parse("GET / HTTP/1.1\r\nAuthorization: Basic abc\r\n\r\n") > 0 && !*rq.token && !*rq.host,
+       "another kind of authorization is none");
+    is_int(http_parse_head("GET / HTTP/1.1\nContent-Length: 9\n\nab", 37, 10, &rq), 35,
+           "the head alone");
+    is_int((long)rq.body_len, 9, "and what will come");
+}
+
 static void bad(void)
 {
     static const struct {
@@ -60,6 +81,7 @@ static void bad(void)
         {400, "GET / HTTP/1.1\r\nContent-Length: -1\r\n"},
         {400, "GET / HTTP/1.1\r\nContent-Length: 1,1\r\n"},
         {400, "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n"},
+        {400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n"},
         {413, "GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n"},
         {413, "GET / HTTP/1.1\r\nContent-Length: 101\r\n\r\n"},
         {501, "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"},
@@ -74,16 +96,25 @@ static void bad(void)
     is_int(parse(large), -431, "a head without an end");
     memset(large, 'x', sizeof(large) - 1);
     memcpy(large, "GET /", 5);
-    large[300] = '\0';
+    large[600] = '\0';
     is_int(parse(large), 0, "a long path may still come to its end");
-    memcpy(large + 290, " HTTP/1.1\n", 10);
+    memcpy(large + 590, " HTTP/1.1\n", 10);
     is_int(parse(large), -414, "but is refused");
+    memset(large, 'x', sizeof(large) - 1);
+    memcpy(large, "GET /?", 6);
+    memcpy(large + 2100, " HTTP/1.1\n", 11);
+    is_int(parse(large), -414, "so is a long query");
+    memset(large, 'x', sizeof(large) - 1);
+    memcpy(large, "GET / HTTP/1.1\nAuthorization: Bearer ", 37);
+    memcpy(large + 400, "\n\n", 3);
+    is_int(parse(large), -431, "and a long token");
     is_int(http_parse("GET /\0 HTTP/1.1\n\n", 17, 0, &rq), -400, "a NUL");
 }
 
 int main(void)
 {
     good();
+    headers();
     bad();
     return tap_done();
 }

@@ -1,5 +1,5 @@
 /* timeline.c - see timeline.h. */
-#include "cli/timeline.h"
+#include "client/timeline.h"
 
 #include <string.h>
 
@@ -64,6 +64,21 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
         strbuf_addf(out, "%s %lld", key, (long long)v->i);
     else if (v->text)
         strbuf_addf(out, "%s %s", key, v->text);
+}
+
+void timeline_details(const struct node *line, struct strbuf *out)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const char *event = node_text(node_get(line, "event"), "");
+    size_t from = 0;
+
+    if (is_one_of(event, with_what, ARRAY_SIZE(with_what)))
+        strbuf_addf(&text, "  %s", node_text(node_get(line, "what"), "no longer"));
+    for (size_t i = 0; i < line->n; i++)
+        add_detail(&text, line, &line->pairs[i]);
+    while (text.buf[from] == ' ')
+        from++;
+    strbuf_addstr(out, text.buf + from);
 }
 
 static void add_line(const struct node *line, bool happened, struct strvec *ret)

@@ -1,5 +1,5 @@
 /* The journal in words: what is shown, what is left out, and lines that are none. */
-#include "cli/timeline.h"
+#include "client/timeline.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,56 @@
+/* routes.c - the table of routes. doc/openapi.json describes each; t/t0780-http.t compares them. */
+#include <string.h>
+
+#include "api/parts.h"
+#include "http/http_uri.h"
+
+#define V1 "/api/v1"
+#define BODY LIMIT_API_BODY_BYTES
+#define SMALL 4096
+
+const struct route routes[] = {
+    {"GET", "/", serve_static, 0, ROUTE_OPEN},
+    {"GET", "/assets/*", serve_static, 0, ROUTE_OPEN},
+    {"GET", "/healthz", serve_health, 0, ROUTE_OPEN},
+    {"GET", "/readyz", serve_ready, 0, ROUTE_OPEN},
+    {"POST", V1 "/session", serve_session, SMALL, ROUTE_OPEN},
+    {"GET", V1 "/version", serve_version, 0, 0},
+    {"GET", V1 "/openapi.json", serve_openapi, 0, 0},
+    {"GET", V1 "/jobs", serve_jobs, 0, 0},
+    {"POST", V1 "/jobs", serve_submit, BODY, 0},
+    {"GET", V1 "/jobs/*", serve_job, 0, 0},
+    {"DELETE", V1 "/jobs/*", serve_delete, 0, 0},
+    {"POST", V1 "/jobs/*/cancel", serve_cancel, SMALL, 0},
+    {"POST", V1 "/jobs/*/pause", serve_pause, SMALL, 0},
+    {"POST", V1 "/jobs/*/resume", serve_resume, SMALL, 0},
+    {"GET", V1 "/jobs/*/events", serve_events, 0, 0},
+    {"GET", V1 "/jobs/*/logs", serve_logs, 0, 0},
+    {"POST", V1 "/validate", serve_validate, BODY, 0},
+    {"POST", V1 "/explain", serve_explain, BODY, 0},
+    {"GET", V1 "/stream", serve_stream, 0, 0},
+};
+const size_t n_routes = ARRAY_SIZE(routes);
+
+static bool method_is(const struct route *r, const char *method)
+{
+    return strcmp(r->method, method) == 0 ||
+           (strcmp(r->method, "GET") == 0 && strcmp(method, "HEAD") == 0);
+}
+
+const struct route *route_find(const char *method, const char *path, struct call *c,
+                               struct strbuf *ret_allow)
+{
+    char *out[CALL_SEGMENTS];
+
+    for (size_t i = 0; i < CALL_SEGMENTS; i++)
+        out[i] = c->seg[i];
+    for (size_t i = 0; i < n_routes; i++) {
+        if (!http_path_is(path, routes[i].form, out, CALL_SEGMENTS, CALL_SEGMENT))
+            continue;
+        if (method_is(&routes[i], method))
+            return &routes[i];
+        strbuf_addf(ret_allow, "%s%s%s", ret_allow->len ? ", " : "", routes[i].method,
+                    strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+    }
+    return NULL;
+}
