@@ -152,6 +152,7 @@ bool call_entry(struct call *c, struct arena *a, struct entry *ret);
 
 void serve_static(struct call *c);
 void serve_session(struct call *c);
+void serve_proof(struct call *c);
 void serve_version(struct call *c);
 void serve_health(struct call *c);
 void serve_ready(struct call *c);

@@ -153,6 +153,7 @@ async function browser() {
 
     return {
         page, close, errors,
+        fresh: () => b.newContext(),
         // Everything the browser asked for, also what no page did: its own log has it.
         async elsewhere() {
             await close();
