@@ -58,7 +58,7 @@ export function open(root, address) {
         const from = report.started || first && first.started, to = report.ended || last && last.ended;
         fill(facts,
             report.job && report.job.dialect ? fact("dialect", report.job.dialect) : null,
-            report.queue ? fact("queue", `${report.queue}${report.priority ? ` (priority ${report.priority})` : ""}`) : null,
+            report.queue ? fact("queue", `${report.queue}${report.priority && report.priority !== 50 ? ` (priority ${report.priority})` : ""}`) : null,
             report.submitted ? fact("submitted", when(report.submitted, ctx.now()), full(report.submitted)) : null,
             from ? fact(hasEnded(report) ? "ran for" : "running for", duration((hasEnded(report) && to ? Date.parse(to) : ctx.now()) - Date.parse(from))) : null,
             hasEnded(report) && report.exit_code !== null && report.exit_code !== undefined ? fact("exit code", String(report.exit_code)) : null,

@@ -1,4 +1,4 @@
-// jobs.js - the list of jobs: what each does or waits for, filters, search, pages of 100. What is
+// jobs.js - the list of jobs: what each does or waits for, filters, search, pages of 60. What is
 // chosen is in the address, so that it survives a reload and can be sent to somebody.
 import * as api from "./api.js";
 import {atMost, fill, h, later, say} from "./dom.js";
@@ -6,7 +6,8 @@ import {count, duration, full, plural, when} from "./format.js";
 import {STATES, badge, hasEnded, icon, stateOf} from "./states.js";
 import {stream} from "./stream.js";
 
-const PAGE = 100;
+const PAGE = 60; // with it the first view has less than 100 kB
+const USUAL = 50; // the priority of a job for which none was given
 const SORTS = [["submitted", "Newest first"], ["started", "Last started"], ["name", "Name"]];
 
 export function jobHref(id, part, params) {
@@ -70,7 +71,7 @@ export function jobRow(job, now) {
         h("td", {class: "c-ranks"}, ranksBar(job.ranks)),
         h("td", {class: "c-restarts num"}, job.restarts ? count(job.restarts) : ""),
         h("td", {class: "c-queue"}, job.queue || "",
-            job.priority ? h("span", {class: "dim"}, ` ${job.priority > 0 ? "+" : ""}${job.priority}`) : null),
+            job.priority && job.priority !== USUAL ? h("span", {class: "dim"}, ` priority ${job.priority}`) : null),
         h("td", {class: "c-submitted num", title: full(job.submitted)}, when(job.submitted, now)),
         h("td", {class: "c-ran num", data: {running: hasEnded(job) ? "" : "1"}}, ran(job, now)));
 }

@@ -9,6 +9,7 @@ const PAGES = {
     queue: () => import("./queue.js"),
     submit: () => import("./submit.js"),
 };
+const SMALL = new Set(["jobs"]); // what style.css alone is enough for
 const NAV = [["jobs", "Jobs"], ["queue", "Queue"], ["submit", "Submit"]];
 const THEMES = ["auto", "light", "dark"];
 
@@ -31,6 +32,17 @@ export function parseAddress(hash) {
         }
     });
     return {name: path.shift() || "jobs", path, params: new URLSearchParams(q < 0 ? "" : text.slice(q + 1))};
+}
+
+let styles = null;
+function moreStyles() {
+    styles = styles || new Promise((done, fail) => {
+        document.head.append(h("link", {rel: "stylesheet", href: "/assets/pages.css", onload: done, onerror: () => {
+            styles = null;
+            fail(new Error("The daemon is not reachable."));
+        }}));
+    });
+    return styles;
 }
 
 async function show() {
@@ -56,7 +68,7 @@ async function show() {
     try {
         // A module that is loaded from a server that has not proved who it is would have the token.
         await api.trust();
-        const page = await PAGES[address.name]();
+        const [page] = await Promise.all([PAGES[address.name](), SMALL.has(address.name) || moreStyles()]);
         if (mine !== number)
             return;
         const root = h("div", {class: `page page-${address.name}`});

@@ -128,7 +128,7 @@ export function rankMap(box, options) {
             const to = move(map, at < 0 ? 0 : at, e.key);
             if (to === null)
                 return;
-            at = at < 0 ? 0 : to;
+            at = at < 0 && e.key !== "End" ? 0 : to;
             draw();
             tell(at, true);
         }

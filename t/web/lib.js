@@ -12,6 +12,7 @@
 // machine is slow; no test passes because something was quick · skipAll(reason)
 "use strict";
 const fs = require("fs");
+const net = require("net");
 const os = require("os");
 const path = require("path");
 const {execFileSync, spawn, spawnSync} = require("child_process");
@@ -153,7 +154,7 @@ async function browser() {
 
     return {
         page, close, errors,
-        fresh: () => b.newContext(),
+        fresh: o => b.newContext(o),
         // Everything the browser asked for, also what no page did: its own log has it.
         async elsewhere() {
             await close();
@@ -209,6 +210,16 @@ function mock(...args) {
     });
 }
 
+function answers(socket) {
+    return new Promise(done => {
+        const s = net.connect(socket, () => {
+            s.destroy();
+            done(true);
+        });
+        s.on("error", () => done(false));
+    });
+}
+
 async function daemon() {
     const home = temp("mw.");
     const env = {...process.env, MUSTER_HOME: home, BROWSER: "true", LC_ALL: "C.UTF-8"};
@@ -225,7 +236,8 @@ async function daemon() {
             child = spawn(MUSTER, ["serve"], {env, cwd: home, stdio: ["ignore", "pipe", "pipe"]});
             child.stdout.on("data", d => log += d);
             child.stderr.on("data", d => log += d);
-            await until(() => muster("list").rc === 0, `muster serve is ready; ${log}`);
+            // `muster list` also answers without a daemon.
+            await until(() => answers(path.join(home, "run/daemon/http.sock")), `muster serve is ready; ${log}`);
         },
         async stop(signal) {
             const c = child;
