@@ -13,8 +13,10 @@
  *     ask.c       a question to a control socket, without waiting
  *     work.c      a process that reads job files for us
  *     submit.c    submissions, validate, explain
+ *     records.c   plan, job file, usage, hang report; json_cut.c
  *     logs.c      lines of logs; log_read.c finds them
  *     events.c    events of a job
+ *     queue.c     the queue; metrics.c for Prometheus
  *     stream.c    server-sent events
  */
 #ifndef API_PARTS_H
@@ -167,6 +169,12 @@ void serve_retry(struct call *c);
 void serve_submit(struct call *c);
 void serve_validate(struct call *c);
 void serve_explain(struct call *c);
+void serve_plan(struct call *c);
+void serve_file(struct call *c);
+void serve_usage(struct call *c);
+void serve_hang(struct call *c);
+void serve_queue(struct call *c);
+void serve_metrics(struct call *c);
 void serve_events(struct call *c);
 void serve_logs(struct call *c);
 void serve_stream(struct call *c);
@@ -209,6 +217,26 @@ void logs_forget_all(void);
 void lines_json(struct json *j, const struct log_page *page);
 void kv_place(struct json *j, const char *key, const struct log_place *p);
 bool run_has_ended(const struct entry *en, int dir_fd);
+
+/* --- queue.c ---------------------------------------------------------------------------------- */
+
+struct machine_use { /* by jobs that run */
+    int64_t cpu, memory, gpus; /* cpu: thousandths */
+    const struct served *gpu[LIMIT_QUEUE_GPUS];
+};
+struct machine_use machine_use(const struct daemon *d);
+
+/* --- submit.c --------------------------------------------------------------------------------- */
+
+/* Has a worker answer the call (cli/serve_work.h): what, and its request as JSON. */
+void work_for_call(struct call *c, const char *what, const char *request, size_t len);
+
+/* --- records.c -------------------------------------------------------------------------------- */
+
+struct command_line;
+/* How a job was submitted, and its job file (nothing: it has none). False after refusing. */
+bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
+                    struct strbuf *file);
 
 /* --- stream.c --------------------------------------------------------------------------------- */
 

@@ -24,10 +24,17 @@ const struct route routes[] = {
     {"POST", V1 "/jobs/*/cancel", serve_cancel, SMALL, 0},
     {"POST", V1 "/jobs/*/pause", serve_pause, SMALL, 0},
     {"POST", V1 "/jobs/*/resume", serve_resume, SMALL, 0},
+    {"POST", V1 "/jobs/*/retry", serve_retry, SMALL, 0},
+    {"GET", V1 "/jobs/*/plan", serve_plan, 0, 0},
+    {"GET", V1 "/jobs/*/file", serve_file, 0, 0},
+    {"GET", V1 "/jobs/*/usage", serve_usage, 0, 0},
+    {"GET", V1 "/jobs/*/hang", serve_hang, 0, 0},
     {"GET", V1 "/jobs/*/events", serve_events, 0, 0},
     {"GET", V1 "/jobs/*/logs", serve_logs, 0, 0},
     {"POST", V1 "/validate", serve_validate, BODY, 0},
     {"POST", V1 "/explain", serve_explain, BODY, 0},
+    {"GET", V1 "/queue", serve_queue, 0, 0},
+    {"GET", "/metrics", serve_metrics, 0, 0},
     {"GET", V1 "/stream", serve_stream, 0, 0},
 };
 const size_t n_routes = ARRAY_SIZE(routes);

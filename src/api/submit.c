@@ -69,23 +69,19 @@ static void worked(void *ctx, bool well, const struct strbuf *out, const struct 
     free(jr);
 }
 
-static void hand_over(struct call *c, const char *what)
+void work_for_call(struct call *c, const char *what, const char *request, size_t len)
 {
     static char muster[] = "muster", serve[] = "serve", work[] = "--work";
     char *const argv[] = {muster, serve, work, NULL};
-    auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf text = STRBUF_INIT;
-    const struct node *body = call_body(c, a);
     struct json j = JSON_COMPACT(&text);
+    struct job_request *jr = xcalloc(1, sizeof(*jr));
 
-    if (!body)
-        return;
     json_object(&j);
     json_kv_str(&j, "what", what);
     json_key(&j, "request");
-    json_raw(&j, c->rq->body, c->rq->body_len);
+    json_raw(&j, request, len);
     json_end(&j);
-    struct job_request *jr = xcalloc(1, sizeof(*jr));
     *jr = (struct job_request){.api = c->api, .x = c->x};
     if (!work_start(c->api, argv, &text, worked, jr)) {
         free(jr);
@@ -93,6 +89,14 @@ static void hand_over(struct call *c, const char *what)
         return;
     }
     http_defer(c->x, on_gone, jr);
+}
+
+static void hand_over(struct call *c, const char *what)
+{
+    auto_arena struct arena *a = arena_new();
+
+    if (call_body(c, a))
+        work_for_call(c, what, c->rq->body, c->rq->body_len);
 }
 
 void serve_submit(struct call *c)

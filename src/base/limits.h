@@ -53,6 +53,7 @@
 #define LIMIT_LOG_SETTLE_MS 150         /* until lines of several logs are in order */
 #define LIMIT_LOG_LINES 5000            /* lines of logs in one answer */
 #define LIMIT_STREAM_LINES 2000         /* … a second in a stream */
+#define LIMIT_API_USAGE_BYTES (16 << 20)    /* of usage.jsonl */
 #define LIMIT_SESSIONS 64               /* of the page, keys included; then the oldest ends */
 #define LIMIT_SESSION_S (12 * 3600)     /* for which a session lasts */
 #define LIMIT_KEY_S 60                  /* for which a one-time key can be used */

@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 
+#include "dialect/dialect.h"
 #include "doc/diag.h"
 #include "doc/json.h"
 #include "plan/plan.h"
+#include "rundir/rundir.h"
 #include "spec/adjust.h"
 
 /* What is told beside the plan itself. */
@@ -22,6 +24,11 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan,
                   const struct explained *x);
 void explain_page(FILE *out, struct arena *a, const struct plan *plan, const struct explained *x,
                   bool env);
+
+/* What is run, kept in the run directory. Some environments grow with the number of processes
+ * (TF_CONFIG): those of a large job are not all in it. */
+int explain_record(int run_fd, const struct plan *plan, const struct job_file *jf,
+                   const struct changes *changes, struct err *e);
 
 /* The page's last part: nothing if there is nothing to say. */
 void explain_notes(FILE *out, const struct plan *plan, const struct explained *x);

@@ -1,6 +1,8 @@
 /* explain_json.c - a plan as `explain -o json` shows it; doc/schema/explain.json is its shape. */
 #include "cli/explain.h"
 
+#include "base/io.h"
+
 static void write_slots(struct json *j, const struct role *role)
 {
     json_key(j, "slots");
@@ -196,4 +198,25 @@ void explain_json(struct json *j, struct arena *a, const struct plan *plan,
     json_end(j);
     write_notes(j, a, plan, x, left_out);
     json_end(j);
+}
+
+int explain_record(int run_fd, const struct plan *plan, const struct job_file *jf,
+                   const struct changes *changes, struct err *e)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+    auto_arena struct arena *a = arena_new(); /* environments are made for this only */
+    struct json j = JSON_PRETTY(&sb);
+    const struct explained told = {.path = jf->path,
+                                   .ds = jf->path ? &jf->diags : NULL,
+                                   .changes = changes,
+                                   .env_limit = LIMIT_PLAN_BYTES};
+
+    json_object(&j);
+    json_key(&j, "jobs");
+    json_array(&j);
+    explain_json(&j, a, plan, &told);
+    json_end(&j);
+    json_end(&j);
+    strbuf_addch(&sb, '\n');
+    return io_write_atomic(run_fd, RUNDIR_PLAN, sb.buf, sb.len, e);
 }

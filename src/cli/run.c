@@ -307,29 +307,13 @@ static int tell(struct run *run, const struct job *job)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* What is run, as `explain -o json` would have shown it, kept with the run. Some environments grow
- * with the number of processes (TF_CONFIG): those of a large job are not all in it. Written while
- * the processes are being started, because nobody waits for it. */
+/* Written while the processes are being started, because nobody waits for it. */
 static void write_plan(void *ctx)
 {
     const struct run *run = ctx;
     struct err e;
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    auto_arena struct arena *a = arena_new(); /* environments are made for this only */
-    struct json j = JSON_PRETTY(&sb);
-    const struct explained told = {.path = run->jf.path,
-                                   .ds = run->jf.path ? &run->jf.diags : NULL,
-                                   .changes = &run->changes,
-                                   .env_limit = LIMIT_PLAN_BYTES};
 
-    json_object(&j);
-    json_key(&j, "jobs");
-    json_array(&j);
-    explain_json(&j, a, run->plan, &told);
-    json_end(&j);
-    json_end(&j);
-    strbuf_addch(&sb, '\n');
-    if (io_write_atomic(run->rd.fd, "plan.json", sb.buf, sb.len, &e) < 0)
+    if (explain_record(run->rd.fd, run->plan, &run->jf, &run->changes, &e) < 0)
         tell_note(e.text);
 }
 

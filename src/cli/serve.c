@@ -59,7 +59,7 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
     struct options o = {.gpus = -1};
     auto_strvec struct strvec words = STRVEC_INIT;
     struct operands ops;
-    struct daemon_options how = {.plan = submit_plan, .note = note};
+    struct daemon_options how = {.plan = submit_plan, .record = submit_record, .note = note};
     struct err e;
 
     if (argc == 2 && strcmp(argv[1], "--work") == 0) /* the daemon itself, api/work.c */

@@ -18,6 +18,7 @@
 #include "cli/tell.h"
 #include "cli/validate.h"
 #include "client/daemon.h"
+#include "dialect/secret_lines.h"
 #include "doc/json_read.h"
 #include "engine/engine.h"
 #include "rundir/rundir.h"
@@ -26,6 +27,7 @@ struct order { /* what a request says */
     const char *name, *text, *cwd, *dialect, *queue;
     size_t len;
     struct strvec options, argv; /* heap */
+    struct strvec words;         /* retry: the whole command line as it was */
     int64_t priority, count;     /* -1, 1: not given */
     bool replace;
 };
@@ -173,7 +175,7 @@ static int check_words(const struct strvec *words, const char *key, bool command
 }
 
 /* -1, or the exit code after refusing. */
-static int read_order(const struct node *root, struct order *o)
+static int read_order(const char *what, const struct node *root, struct order *o)
 {
     const struct node *text = node_get(root, "text"), *replace = node_get(root, "replace");
 
@@ -181,7 +183,8 @@ static int read_order(const struct node *root, struct order *o)
                         .priority = -1,
                         .count = 1,
                         .options = STRVEC_INIT,
-                        .argv = STRVEC_INIT};
+                        .argv = STRVEC_INIT,
+                        .words = STRVEC_INIT};
     if (!read_string(root, "name", &o->name) || !is_file_name(o->name))
         return refuse(400, "`name` must be the name of a file without a directory");
     if (!node_absent(root, "text") && text->type != NODE_STRING)
@@ -191,7 +194,8 @@ static int read_order(const struct node *root, struct order *o)
     if (!read_string(root, "dialect", &o->dialect) || !read_string(root, "queue", &o->queue) ||
         (o->queue && *o->queue == '-'))
         return refuse(400, "`dialect` and `queue` must be strings");
-    if (!read_words(root, "options", &o->options) || !read_words(root, "argv", &o->argv))
+    if (!read_words(root, "options", &o->options) || !read_words(root, "argv", &o->argv) ||
+        (strcmp(what, "retry") == 0 && !read_words(root, "words", &o->words)))
         return refuse(400, "`options` and `argv` must be lists of strings");
     if (!read_int(root, "priority", &o->priority) || o->priority < -1 || o->priority > 100 ||
         !read_int(root, "count", &o->count) || o->count < 1 || o->count > LIMIT_SUBMIT_COUNT)
@@ -214,6 +218,7 @@ static void order_release(struct order *o)
 {
     strvec_release(&o->options);
     strvec_release(&o->argv);
+    strvec_release(&o->words);
 }
 
 /* --- validate and explain --------------------------------------------------------------------- */
@@ -288,7 +293,10 @@ static void reading_release(struct reading *r)
 static int parse(const struct order *o, struct reading *r)
 {
     *r = (struct reading){.words = STRVEC_INIT, .kept = STRVEC_INIT, .so = SUBMIT_OPTIONS_INIT};
-    submit_words(o, &r->words);
+    if (o->words.n == 0)
+        submit_words(o, &r->words);
+    for (size_t i = 0; i < o->words.n; i++)
+        strvec_push(&r->words, o->words.v[i]);
     for (size_t i = 0; i < r->words.n; i++)
         strvec_push(&r->kept, r->words.v[i]);
     if (opts_parse(&verb_submit, &r->so, (int)r->words.n, r->words.v, &r->ops) < 0)
@@ -426,6 +434,31 @@ static int work_explain(const struct order *o)
     return r.jf.verdict == VERDICT_ACCEPT ? explain_all(a, o, &r) : refuse_file(&r.jf);
 }
 
+/* A job file as somebody may see it, with what is found in it. */
+static int work_file(const struct order *o)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf body = STRBUF_INIT, text = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&body);
+    CLEANUP(job_options_release) struct job_options jo = JOB_OPTIONS_INIT;
+    const struct read_options opts = job_read_options(&jo);
+    struct job_file jf;
+    int code = read_text(a, o, &opts, &jf);
+
+    if (code >= 0)
+        return code;
+    mask_secret_lines(o->text, o->len, json_looks_like(o->name, o->text, o->len), &text);
+    json_object(&j);
+    json_kv_str(&j, "file", o->name);
+    json_key(&j, "text");
+    json_strn(&j, text.buf, text.len);
+    json_key(&j, "validate");
+    validate_json(&j, o->name, verdict_name(jf.verdict), jf.dialect, jf.diags.v, jf.diags.n);
+    json_end(&j);
+    job_file_release(&jf);
+    return answer(200, &body);
+}
+
 /* --- submit ----------------------------------------------------------------------------------- */
 
 static int send_order(const struct strbuf *request, const struct changes *changes)
@@ -503,10 +536,10 @@ static int work_submit(const struct order *o)
 
 static int work(const char *what, const struct order *o)
 {
-    bool submits = strcmp(what, "submit") == 0;
+    bool again = strcmp(what, "retry") == 0, submits = again || strcmp(what, "submit") == 0;
     const char *cwd = o->cwd ? o->cwd : submits ? getenv("HOME") : NULL;
 
-    if (submits && (o->text != NULL) == (o->argv.n > 0))
+    if (submits && !again && (o->text != NULL) == (o->argv.n > 0))
         return refuse(400, "either `text` or `argv` is required");
     if (!submits && !o->text)
         return refuse(400, "`text` is required");
@@ -514,7 +547,9 @@ static int work(const char *what, const struct order *o)
         return refuse(400, "cwd %s: %s", cwd ? cwd : "/", strerror(errno));
     if (submits)
         return work_submit(o);
-    return strcmp(what, "explain") == 0 ? work_explain(o) : work_validate(o);
+    return strcmp(what, "explain") == 0 ? work_explain(o)
+           : strcmp(what, "file") == 0  ? work_file(o)
+                                        : work_validate(o);
 }
 
 int serve_work(void)
@@ -532,7 +567,7 @@ int serve_work(void)
         return refuse(400, "%s", e.text);
     const struct node *root = json_node(a, text.buf, text.len);
     const char *what = node_text(node_get(root, "what"), "");
-    int code = read_order(node_get(root, "request"), &o);
+    int code = read_order(what, node_get(root, "request"), &o);
 
     return code >= 0 ? code : work(what, &o);
 }

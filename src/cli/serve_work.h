@@ -2,7 +2,8 @@
  * is about a job file that somebody sent (api/work.c).
  *
  * Standard input has {"what":"validate"|"explain"|"submit","request":{…}}, the body of the HTTP
- * request of that name (doc/design/api.md); standard output gets {"status":HTTP status,"body":{…}}.
+ * request of that name (doc/design/api.md); or "file" of {"name","text"}, "retry" of
+ * {"words","cwd","text"}. Standard output gets {"status":HTTP status,"body":{…}}.
  * No file is opened because a request names it, but the directory that it says the job runs in.
  */
 #ifndef CLI_SERVE_WORK_H

@@ -62,5 +62,6 @@ void submit_put_request(struct strbuf *out, const struct submit_options *o,
 /* For the daemon. */
 int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd, bool anyhow,
                 struct planned *ret, struct err *e);
+void submit_record(const struct planned *p, const struct submission *sub, int run_fd);
 
 #endif

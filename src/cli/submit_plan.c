@@ -4,8 +4,10 @@
  */
 #include <string.h>
 
+#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/diagnose.h"
+#include "cli/explain.h"
 #include "cli/other_files.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
@@ -219,4 +221,13 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
                                     .trust_launcher = o->trust_launcher,
                                     .hold = o->hold};
     return r;
+}
+
+void submit_record(const struct planned *p, const struct submission *sub, int run_fd)
+{
+    const struct kept *k = p->kept;
+
+    (void)explain_record(run_fd, p->plan, &k->s.jf, &k->s.changes, NULL);
+    if (sub->file)
+        (void)io_write_atomic(run_fd, RUNDIR_JOB_FILE, sub->file, sub->file_len, NULL);
 }

@@ -147,6 +147,17 @@ static void put_back(struct daemon *d, struct served *list)
     }
 }
 
+static int commit(struct daemon *d, struct err *e)
+{
+    bool any = store_has_changes(d->store);
+    ns_t begun = clock_mono();
+    int r = store_commit(d->store, e);
+
+    if (any && r == 0)
+        tally_commit(&d->tally, clock_mono() - begun);
+    return r;
+}
+
 /* False: the commit has failed. */
 static bool round_once(struct daemon *d)
 {
@@ -163,7 +174,7 @@ static bool round_once(struct daemon *d)
         kill_point(KILL_BEFORE_SUBMIT_COMMIT);
     if (list)
         kill_point(KILL_BEFORE_COMMIT);
-    if (store_commit(d->store, &e) < 0) {
+    if (commit(d, &e) < 0) {
         put_back(d, list);
         commit_failed(d, &e);
         return false;
@@ -171,7 +182,6 @@ static bool round_once(struct daemon *d)
     if (d->stuck)
         daemon_note(d, "the database can be written again");
     d->stuck = false;
-    d->rounds++;
     if (d->n > 0 && d->jobs[d->n - 1]->is_new)
         kill_point(KILL_BEFORE_REPLY);
     if (list)
@@ -401,6 +411,7 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     if (lock < 0 || dir < 0)
         return lock < 0 ? lock : dir;
     raise_descriptors();
+    tally_begin(&d.tally);
     int r = store_open(path, &d.store, e);
     if (r < 0)
         return r;

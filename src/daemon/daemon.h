@@ -14,7 +14,7 @@
 struct daemon;
 struct strbuf;
 
-/* What runs in the daemon's loop beside its socket: HTTP (api/api.h), which only muster-serve has. */
+/* What runs in the daemon's loop beside its socket: HTTP (api/api.h). */
 struct daemon_front {
     /* dir_fd: of the directory with the daemon's socket; it stays the daemon's. */
     int (*open)(struct daemon *d, const void *options, int dir_fd, void **ret, struct err *e);
@@ -27,6 +27,7 @@ struct daemon_front {
 struct daemon_options {
     const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
+    recorder_fn *record; /* NULL: nothing is kept */
     bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
     int64_t cpus;                   /* that jobs may use together; 0: all of this machine */
     int64_t memory;                 /* likewise, bytes */

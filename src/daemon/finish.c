@@ -56,6 +56,7 @@ static void note_end(struct active *act, const char *outcome, int exit_code)
     s->row.exit_code = exit_code;
     s->row.state = STORED_ENDED;
     s->row.ended = clock_real();
+    tally_end(&s->d->tally, outcome);
     store_update(s->d->store, &s->row);
     act->told = true;
     served_mark(s);

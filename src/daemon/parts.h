@@ -26,6 +26,7 @@
 #include "daemon/daemon.h"
 #include "daemon/planner.h"
 #include "daemon/store.h"
+#include "daemon/tally.h"
 #include "doc/tree.h"
 #include "engine/turn.h"
 #include "foreground/aborts.h"
@@ -82,8 +83,8 @@ struct daemon {
     uv_loop_t loop;
     struct store *store;
     struct server *server;
-    void *front;          /* of opts->front */
-    uint64_t rounds;      /* that were committed */
+    void *front; /* of opts->front */
+    struct tally tally;
     struct served **jobs; /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */

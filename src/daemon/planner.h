@@ -43,6 +43,10 @@ void planned_release(struct planned *p);
 typedef int planner_fn(struct arena *a, struct submission *sub, const struct rundir *rd,
                        bool anyhow, struct planned *ret, struct err *e);
 
+/* Keeps in the run directory what was planned, for those who ask later: the plan, and the job file
+ * as it was. What cannot be written is not there. */
+typedef void recorder_fn(const struct planned *p, const struct submission *sub, int run_fd);
+
 /* Reads the JSON of a request: {"job":{"argv","cwd","env","file",…},…}. -EINVAL: it is not one. */
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e);

@@ -268,6 +268,8 @@ static int fill_dirs(struct active *act, const struct submission *sub, struct er
         r = command_line_write(act->rd.fd, &line, e);
     if (r == 0)
         r = io_write_atomic(act->rd.fd, RUNDIR_SERVED, "", 0, e);
+    if (r == 0 && act->served->d->opts->record)
+        act->served->d->opts->record(&act->planned, sub, act->rd.fd);
     if (r == 0)
         reserve_take(act->rd.fd, act->planned.plan);
     command_line_release(&line);
@@ -342,6 +344,7 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     s->row.site = strbuf_detach(&site);
     s->row.state = STORED_STARTED;
     s->row.started = clock_real();
+    tally_start(&s->d->tally, s->row.started - s->row.submitted);
     store_update(s->d->store, &s->row);
     return 0;
 }

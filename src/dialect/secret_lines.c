@@ -75,3 +75,150 @@ void hide_secret_lines(const struct doc *doc, bool json, struct diags *ds)
     if (first)
         diags_hide_lines(ds, first, UINT32_MAX);
 }
+
+/* --- a text without them ---------------------------------------------------------------------- */
+
+#define MASK "***"
+
+/* Where the value of a line begins: behind "- " and "key: ". The whole length: it has none. */
+static size_t value_start(const char *line, size_t len)
+{
+    size_t at = indentation(line, len);
+
+    while (at + 1 < len && line[at] == '-' && line[at + 1] == ' ') {
+        at += 2;
+        while (at < len && line[at] == ' ')
+            at++;
+    }
+    for (size_t i = at; i < len; i++)
+        if (line[i] == ':' && (i + 1 == len || line[i + 1] == ' ')) {
+            i++;
+            while (i < len && line[i] == ' ')
+                i++;
+            return i;
+        }
+    return at;
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+            return false;
+    return true;
+}
+
+/* block: the line belongs to a text of several lines, so that nothing in it is a key. Sets it if the
+ * line begins one. */
+static void mask_line(const char *line, size_t len, bool *block, size_t *block_indent,
+                      struct strbuf *out)
+{
+    size_t indent = indentation(line, len);
+
+    if (*block && !is_blank(line, len) && indent <= *block_indent)
+        *block = false;
+    size_t at = *block ? indent : value_start(line, len);
+    if (is_blank(line + at, len - at)) {
+        strbuf_add(out, line, len);
+        return;
+    }
+    if (!*block && (line[at] == '|' || line[at] == '>')) {
+        *block = true;
+        *block_indent = indent;
+        strbuf_add(out, line, len);
+        return;
+    }
+    strbuf_add(out, line, at);
+    strbuf_addstr(out, MASK);
+    /* a quoted value may go on in the next line, where nothing is a key either */
+    if (!*block && (line[at] == '"' || line[at] == '\'') && line[len - 1] != line[at]) {
+        *block = true;
+        *block_indent = indent;
+    }
+}
+
+static void mask_yaml(const char *p, size_t len, struct strbuf *out)
+{
+    const char *end = p + len;
+    bool kube = memmem(p, len, "Secret", 6), hidden = false, block = false;
+    size_t key_indent = 0, block_indent = 0;
+
+    while (p < end) {
+        size_t n = 0, brk = 0;
+
+        while (p + n < end && !(brk = text_line_break(p + n, (size_t)(end - p) - n)))
+            n++;
+        if (hidden && !goes_on(p, n, key_indent))
+            hidden = block = false;
+        bool key = !hidden && has_key(p, n, kube);
+        if (key) {
+            hidden = true;
+            key_indent = indentation(p, n);
+        }
+        if (hidden)
+            mask_line(p, n, &block, &block_indent, out);
+        else
+            strbuf_add(out, p, n);
+        strbuf_add(out, p + n, brk);
+        p += n + brk;
+    }
+}
+
+/* Every literal from the key on, as far as its brackets go; a text whose brackets do not close is
+ * hidden to its end. */
+static void mask_json(const char *p, size_t len, struct strbuf *out)
+{
+    const char *end = p + len;
+    bool kube = memmem(p, len, "Secret", 6);
+    int depth = -1; /* of brackets inside of what is hidden; -1: nothing is */
+    bool value = false;
+
+    while (p < end) {
+        if (*p == '"') {
+            const char *q = p + 1;
+
+            while (q < end && *q != '"')
+                q += 1 + (*q == '\\');
+            q = q < end ? q + 1 : end;
+            const char *after = q;
+            while (after < end && strchr(" \t\r\n", *after))
+                after++;
+            bool is_key = after < end && *after == ':';
+            if (depth < 0 && is_key && has_key(p, (size_t)(after + 1 - p), kube)) {
+                depth = 0;
+                value = false;
+            }
+            if (depth >= 0 && !is_key) {
+                strbuf_addstr(out, "\"" MASK "\"");
+                value = true;
+            } else {
+                strbuf_add(out, p, (size_t)(q - p));
+            }
+            p = q;
+        } else {
+            if (depth >= 0 && strchr("{[", *p)) {
+                depth++;
+                value = true;
+            } else if (depth > 0 && strchr("}]", *p)) {
+                depth--;
+            } else if (depth == 0 && value && strchr(",}]", *p)) {
+                depth = -1;
+            }
+            if (depth >= 0 && ((*p >= '0' && *p <= '9') || *p == '-' || *p == '.')) {
+                strbuf_addch(out, '0');
+                value = true;
+            } else {
+                strbuf_addch(out, *p);
+            }
+            p++;
+        }
+    }
+}
+
+void mask_secret_lines(const char *text, size_t len, bool json, struct strbuf *out)
+{
+    if (json)
+        mask_json(text, len, out);
+    else
+        mask_yaml(text, len, out);
+}

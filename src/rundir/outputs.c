@@ -39,7 +39,7 @@ static const struct {
     {"", S_IFREG, IS, "launches"},
     {"", S_IFREG, IS, RECORD_NAME},
     {"", S_IFREG, IS, "exits"},
-    {"", S_IFREG, IS, "plan.json"},
+    {"", S_IFREG, IS, RUNDIR_PLAN},
     {"", S_IFREG, IS, "report.json"},
     {"", S_IFREG, IS, RESERVE_NAME},
     {"", S_IFREG, IS, COMMAND_NAME},
