@@ -76,9 +76,16 @@ const short = t => t.length > 38 ? `${t.slice(0, 37)}…` : t;
 const name = g => typeof g.ranks[0] === "number" ? `${g.ranks.length === 1 ? "rank" : `${g.ranks.length} ranks:`} ${ranges(g.ranks, 5)}` : g.ranks.slice(0, 4).join(", ");
 
 export function open(root, ctx) {
-    const report = ctx.hang && ctx.hang();
-    fill(root, h("section", {class: "part hang"}, !report ? h("p", {class: "empty"}, "No hang was reported.") : [
-        (report.waits || []).length ? [h("h2", {class: "part-head"}, "Who waits for whom"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Who waits for whom"}, draw(report.waits))] : null,
-        h("h2", {class: "part-head"}, "Report"), h("pre", {class: "block", tabindex: "0"}, report.text || "")]));
-    return {close() {}};
+    let drawn;
+    function show() {
+        const report = ctx.hang();
+        if (report === drawn)
+            return;
+        drawn = report;
+        fill(root, h("section", {class: "part hang"}, !report ? h("p", {class: "empty"}, "No hang was reported.") : [
+            (report.waits || []).length ? [h("h2", {class: "part-head"}, "Who waits for whom"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Who waits for whom"}, draw(report.waits))] : null,
+            h("h2", {class: "part-head"}, "Report"), h("pre", {class: "block", tabindex: "0"}, report.text || "")]));
+    }
+    show();
+    return {changed: show, close() {}};
 }

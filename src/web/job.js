@@ -23,12 +23,14 @@ export function open(root, address) {
     const id = address.path[0];
     const url = `/jobs/${encodeURIComponent(id)}`;
     let part = address.path[1] || "", params = address.params, view = null, viewPart = null, closed = false;
-    let report = null, events = [], eventKeys = new Set(), skew = 0, live = null, hang = false, noFile = false;
+    let report = null, skew = 0, live = null, hang = null;
+    const events = [], eventKeys = new Set();
 
     const ctx = {
         id, url,
         report: () => report,
         events: () => events,
+        hang: () => hang,
         now: () => Date.now() + skew,
         ended: () => hasEnded(report),
         params: () => params,
@@ -121,7 +123,7 @@ export function open(root, address) {
     }
 
     function drawTabs() {
-        fill(tabs, PARTS.filter(([p]) => (p !== "hang" || hang) && (p !== "file" || !noFile)).map(([p, t]) =>
+        fill(tabs, PARTS.filter(([p]) => (p !== "hang" || hang)).map(([p, t]) =>
             h("a", {href: ctx.href(p), "aria-current": p === part ? "page" : null}, t)));
     }
 
@@ -212,9 +214,9 @@ export function open(root, address) {
         if (![report, ...report.attempts || []].some(x => x.cause && x.cause.kind === "hang"))
             return;
         api.get(`${url}/hang`).then(a => {
-            hang = a || true;
-            ctx.hang = () => a;
+            hang = a;
             drawTabs();
+            draw();
         }, () => {});
     }
 
