@@ -15,7 +15,7 @@ export function editor(options) {
     const text = h("textarea", {spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": options.label,
         "aria-describedby": options.describedby, placeholder: "Paste a job file or drop one here: muster/v1, Kubeflow, OpenPAI, Azure ML, T9k"});
     const box = h("div", {class: "editor"}, gutter, h("div", {class: "area"}, h("div", {class: "under"}, lines), text));
-    let count = 0, diagnostics = [];
+    let count = 0, diagnostics = [], marked = [];
 
     function number() {
         const n = text.value.split("\n").length;
@@ -33,13 +33,15 @@ export function editor(options) {
 
     function draw() {
         const all = text.value.split("\n");
-        fill(lines, diagnostics.slice(0, 500).map(d => {
+        // Until the next answer only lines that are as they were keep their marks.
+        const valid = diagnostics.filter((d, i) => all[d.line - 1] === marked[i]).slice(0, 500);
+        fill(lines, valid.map(d => {
             const {before, text: under} = span(all, d);
             const el = h("div", {class: `sq sev-${d.severity}`}, before, h("u", null, under));
             el.style.top = `${PAD + (d.line - 1) * LINE}px`;
             return el;
         }));
-        fill(flags, [...worst(diagnostics)].slice(0, 500).map(([line, severity]) => {
+        fill(flags, [...worst(valid)].map(([line, severity]) => {
             const el = h("span", {class: `flag sev-${severity}`}, FLAGS[severity]);
             el.style.top = `${PAD + (line - 1) * LINE}px`;
             return el;
@@ -49,7 +51,7 @@ export function editor(options) {
 
     text.addEventListener("input", () => {
         number();
-        // Squiggles of lines that have moved would be lies until the next answer.
+        draw();
         options.onInput(text.value);
     });
     text.addEventListener("scroll", scroll);
@@ -90,7 +92,9 @@ export function editor(options) {
             number();
         },
         mark(list) {
+            const all = text.value.split("\n");
             diagnostics = list;
+            marked = list.map(d => all[d.line - 1]);
             draw();
         },
         go(d) {

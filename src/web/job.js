@@ -65,7 +65,8 @@ export function open(root, address) {
             from ? fact(hasEnded(report) ? "ran for" : "running for", duration((hasEnded(report) && to ? Date.parse(to) : ctx.now()) - Date.parse(from))) : null,
             hasEnded(report) && report.exit_code !== null && report.exit_code !== undefined ? fact("exit code", String(report.exit_code)) : null,
             list.length > 1 ? fact("attempts", String(list.length)) : null,
-            list.length > 1 ? fact("retries", `${n.user} by the job's failures, ${n.platform} by the platform's`) : null,
+            list.length > 1 ? [fact("user retries", String(n.user), "after failures of the job itself"),
+                fact("platform retries", String(n.platform), "after failures of machines and of the platform")] : null,
             n.restarts ? fact("restarts", String(n.restarts)) : null,
             report.isolation ? fact("isolation", report.isolation, null, "wide") : null,
             report.run_dir ? fact("run directory", report.run_dir, null, "wide") : null);

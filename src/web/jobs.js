@@ -50,7 +50,8 @@ function reason(job) {
         return job.verdict.replace(/^(failed|succeeded|cancelled|lost): /, "");
     if (job.outcome === "failed")
         return job.exit_code === null ? "failed" : `exit code ${job.exit_code}`;
-    return job.ranks ? ranksText(job.ranks) : "";
+    // What the colour of the bar says anyway is not said again.
+    return job.ranks && state !== "succeeded" ? ranksText(job.ranks) : "";
 }
 
 function ran(job, now) {
@@ -63,11 +64,11 @@ export function jobRow(job, now) {
     const state = stateOf(job);
     return h("tr", {data: {id: job.id, state}},
         h("td", {class: "c-state"}, badge(state)),
-        h("td", {class: "c-job"},
+        h("td", {class: "c-job"}, h("div", {class: "job-cell"},
             h("div", {class: "name"}, h("a", {href: jobHref(job.id)}, job.name || job.id),
                 h("span", {class: "id"}, job.id),
                 job.source === "run" ? h("span", {class: "tag", title: "a foreground run of muster run"}, "run") : null),
-            h("div", {class: `why ${state === "failed" || state === "lost" ? "bad" : ""}`}, reason(job))),
+            h("div", {class: `why ${state === "failed" || state === "lost" ? "bad" : ""}`}, reason(job)))),
         h("td", {class: "c-ranks"}, ranksBar(job.ranks)),
         h("td", {class: "c-restarts num"}, job.restarts ? count(job.restarts) : ""),
         h("td", {class: "c-queue"}, job.queue || "",

@@ -99,11 +99,12 @@ export function open(root) {
     }
 
     function drawExplain(a) {
-        fill(explain, (a.changes || []).length ? [h("h2", null, "Changed by options"), h("ul", {class: "notes"}, a.changes.map(c =>
-            h("li", null, h("span", {class: "sev-note"}, "change"), h("span", null, typeof c === "string" ? c : c.message))))] : null,
+        const said = new Set((a.changes || []).map(c => typeof c === "string" ? c : c.message));
+        fill(explain, (a.changes || []).length ? [h("h2", null, "Changed by options"), h("ul", {class: "notes"}, [...said].map(c =>
+            h("li", null, h("span", {class: "sev-note"}, "change"), h("span", null, c))))] : null,
         (a.jobs || []).map(j => [h("h2", null, j.name), h("p", {class: "dim"}, `${j.dialect}, framework ${j.framework}, isolation ${j.isolation}`),
             h("p", null, (j.roles || []).map(r => `${r.name}: ${plural(r.replicas, "replica")}${typeof r.slots === "number" && r.slots > 1 ? ` of ${r.slots} slots` : ""}`).join(" · ")),
-            (j.notes || []).length ? notesList(j.notes) : null, processes(j)]));
+            notesList((j.notes || []).filter(n => !said.has(n.message))), processes(j)]));
     }
 
     function processes(j) {

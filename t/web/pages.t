@@ -10,7 +10,7 @@ const BROKEN = "apiVersion: muster/v1\nname: demo\nroles:\n  worker:\n    replca
 
 const type = text => async p => {
     await p.locator("textarea").fill(text);
-    await p.locator(text === BROKEN ? ".sq" : ".explain pre").first().waitFor();
+    await p.locator(text === BROKEN ? ".sq.sev-error" : ".explain pre").first().waitFor();
 };
 // name, address, what to wait for, what to do
 const PAGES = [
@@ -25,7 +25,7 @@ const PAGES = [
     ["hang", `#/job/${HANG}/hang`, ".hang svg"],
     ["queue", "#/queue", ".queue-table td"],
     ["submit", "#/submit", ".explain pre", type(BROKEN.replace("replcas", "replicas"))],
-    ["submit-broken", "#/submit", ".sq", type(BROKEN)],
+    ["submit-broken", "#/submit", ".sq.sev-error", type(BROKEN)],
     ["confirm", `#/job/${BIG}`, "dialog[open]", p => p.locator("[data-act=cancel]").click()],
 ];
 
