@@ -16,16 +16,12 @@ struct act {
     struct http_exchange *x; /* NULL: gone */
     char *id;
     int status; /* of success */
+    void (*shape)(struct http_answer *a);
 };
 
 static void on_gone(void *arg)
 {
     ((struct act *)arg)->x = NULL;
-}
-
-static void add_headers(struct http_answer *a)
-{
-    strbuf_addstr(&a->headers, "X-Content-Type-Options: nosniff\r\n");
 }
 
 static void done(void *ctx, int r, const struct node *head, const struct err *e)
@@ -36,19 +32,19 @@ static void done(void *ctx, int r, const struct node *head, const struct err *e)
 
     if (!phase)
         phase = node_text(node_get(node_get(head, "job"), "phase"), "");
-    add_headers(&answer);
+    add_safe_headers(&answer);
     if (r == -EPERM)
         answer_error(&answer, 409, NULL, "%s", e->text);
     else if (r < 0)
         answer_error(&answer, 503, NULL, "%s: %s", act->id, e->text);
-    else if (act->status == 204) {
-        answer.status = 204;
-    } else {
+    if (r == 0) {
         struct json j = answer_json(&answer, act->status);
 
         json_kv_str(&j, "phase", phase);
         json_end(&j);
     }
+    if (act->shape)
+        act->shape(&answer);
     if (act->x)
         http_finish(act->x, &answer);
     http_answer_release(&answer);
@@ -68,7 +64,8 @@ static char *socket_dir(const struct entry *en)
     return dir ? xasprintf("%s/scratch", dir) : NULL;
 }
 
-static void request(struct call *c, const struct entry *en, const char *what, int status)
+void act_on(struct call *c, const struct entry *en, const char *what, int status,
+            void (*shape)(struct http_answer *a))
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     auto_free char *dir = socket_dir(en);
@@ -78,7 +75,7 @@ static void request(struct call *c, const struct entry *en, const char *what, in
     if (en->served)
         json_kv_str(&j, "id", en->id);
     json_end(&j);
-    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status};
+    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status, .shape = shape};
     http_defer(c->x, on_gone, act);
     ask_later(c->api, dir ? dir : "", &text, done, act);
 }
@@ -99,7 +96,7 @@ static void change(struct call *c, const char *what)
     struct entry en;
 
     if (call_open(c, a, &en))
-        request(c, &en, what, 202);
+        act_on(c, &en, what, 202, NULL);
 }
 
 void serve_cancel(struct call *c)
@@ -126,18 +123,52 @@ void serve_resume(struct call *c)
     change(c, "resume");
 }
 
+/* --- delete ----------------------------------------------------------------------------------- */
+
+/* "20261118-…: deleted", or why not; a job's outputs are not deleted from here. */
+static void deleted(void *ctx, bool well, const struct strbuf *out, const struct strbuf *complaints)
+{
+    struct act *act = ctx;
+    struct http_answer answer = HTTP_ANSWER_INIT;
+    const char *why = strstr(complaints->buf, "error: ");
+
+    add_safe_headers(&answer);
+    answer.status = 204;
+    if (!well)
+        answer_error(&answer, 503, NULL, "%s is still being deleted", act->id);
+    else if (!strstr(out->buf, ": deleted"))
+        answer_error(&answer, 409, strstr(complaints->buf, "--yes") ? "use `muster delete --yes`" : NULL,
+                     "%.*s", (int)strcspn(why ? why + 7 : "cannot be deleted", "\n"),
+                     why ? why + 7 : "cannot be deleted");
+    if (act->x)
+        http_finish(act->x, &answer);
+    http_answer_release(&answer);
+    free(act->id);
+    free(act);
+}
+
+/* A tree may be large, so a process does it: that of the verb. */
 void serve_delete(struct call *c)
 {
+    static char muster[] = "muster", verb[] = "delete";
     auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf nothing = STRBUF_INIT;
     struct entry en;
 
     if (!call_entry(c, a, &en))
         return;
-    if (!en.served)
-        answer_error(c->answer, 409, "use `muster delete`",
-                     "%s is a run in the foreground, which the daemon does not delete", en.id);
-    else if (!en.outcome)
+    if (!en.outcome && strcmp(en.state, "lost") != 0) {
         answer_error(c->answer, 409, "cancel it first", "job %s has not ended", en.id);
-    else
-        request(c, &en, "forget", 204);
+        return;
+    }
+    char *const argv[] = {muster, verb, arena_strdup(a, en.id), NULL};
+    struct act *act = xcalloc(1, sizeof(*act));
+    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en.id)};
+    if (work_start(c->api, argv, &nothing, deleted, act)) {
+        http_defer(c->x, on_gone, act);
+        return;
+    }
+    answer_error(c->answer, 429, "try again", "%u processes are at work", c->api->n_works);
+    free(act->id);
+    free(act);
 }

@@ -35,7 +35,7 @@ static const char *code_of(int status)
     for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
         if (codes[i].status == status)
             return codes[i].code;
-    return "internal";
+    return status < 500 ? "bad-request" : "internal";
 }
 
 void answer_error(struct http_answer *a, int status, const char *hint, const char *fmt, ...)

@@ -81,10 +81,17 @@ static bool may(const struct listener *l, struct http_exchange *x, const struct 
     }
 }
 
-static void add_headers(struct http_answer *a)
+void add_safe_headers(struct http_answer *a)
 {
     strbuf_addstr(&a->headers, "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
                                "Cross-Origin-Resource-Policy: same-origin\r\n");
+}
+
+#define PAI "/rest-server/"
+
+static bool is_pai(const struct http_request *rq)
+{
+    return strncmp(rq->path, PAI, strlen(PAI)) == 0;
 }
 
 static ssize_t admit_call(void *ctx, struct http_exchange *x, const struct http_request *rq,
@@ -96,7 +103,7 @@ static ssize_t admit_call(void *ctx, struct http_exchange *x, const struct http_
     const struct route *r = route_find(rq->method, rq->path, &c, &allow);
     bool open = r && (r->flags & ROUTE_OPEN) && l->kind != LISTEN_UNIX;
 
-    add_headers(answer);
+    add_safe_headers(answer);
     if (!host_is_ours(l, rq->host))
         answer_error(answer, 403, NULL, "the host \"%s\" is not this server", rq->host);
     else if (!open && !may(l, x, rq) && l->kind == LISTEN_UNIX)
@@ -110,6 +117,8 @@ static ssize_t admit_call(void *ctx, struct http_exchange *x, const struct http_
         return r ? (ssize_t)r->body : 0;
     if (answer->status == 401)
         strbuf_addstr(&answer->headers, "WWW-Authenticate: Bearer\r\n");
+    if (is_pai(rq))
+        pai_reshape(answer);
     return -1;
 }
 
@@ -121,7 +130,7 @@ static void handle_call(void *ctx, struct http_exchange *x, const struct http_re
     struct call c = {.api = l->api, .x = x, .rq = rq, .answer = answer, .from = l->kind};
     const struct route *r = route_find(rq->method, rq->path, &c, &allow);
 
-    add_headers(answer);
+    add_safe_headers(answer);
     l->api->n_requests++;
     if (r) {
         r->serve(&c);
@@ -131,12 +140,22 @@ static void handle_call(void *ctx, struct http_exchange *x, const struct http_re
     } else {
         answer_error(answer, 404, NULL, "path %s not found", rq->path);
     }
+    if (is_pai(rq))
+        pai_reshape(answer);
+}
+
+static void refuse_call(void *ctx, int status, struct http_answer *answer)
+{
+    (void)ctx;
+    add_safe_headers(answer);
+    answer_error(answer, status, NULL, "%s", http_reason(status));
 }
 
 static struct http_service service_of(struct listener *l)
 {
     return (struct http_service){.handle = handle_call,
                                  .admit = admit_call,
+                                 .refuse = refuse_call,
                                  .ctx = l,
                                  .body_limit = LIMIT_API_BODY_BYTES,
                                  .connections = LIMIT_API_CONNECTIONS};
@@ -375,6 +394,7 @@ static void on_closed(uv_handle_t *handle)
         return;
     found_free(api->found);
     logs_forget_all();
+    entries_forget(api);
     free(api->tokens);
     free(api);
 }

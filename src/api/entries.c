@@ -4,6 +4,7 @@
 
 #include "api/parts.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "doc/json_read.h"
 #include "job/verdict.h"
 #include "rundir/places.h"
@@ -105,8 +106,6 @@ void entries_all(struct api *api, struct arena *a, struct entries *ret)
         struct entry *en = &ret->v[ret->n];
 
         found_entry(api, a, i, en);
-        if (daemon_find(d, en->id))
-            continue;
         en->state = state_of(en);
         ret->n++;
     }
@@ -133,6 +132,8 @@ bool entries_find(struct api *api, struct arena *a, const char *id, struct entry
     for (size_t i = 0; i < more; i++) {
         found_entry(api, a, i, ret);
         if (strcmp(ret->id, id) == 0) {
+            found_look(api, i);
+            found_entry(api, a, i, ret);
             ret->state = state_of(ret);
             return true;
         }
@@ -146,6 +147,39 @@ bool call_entry(struct call *c, struct arena *a, struct entry *ret)
         return true;
     answer_error(c->answer, 404, NULL, "job \"%s\" not found", c->seg[0]);
     return false;
+}
+
+/* --- jobs that have ended --------------------------------------------------------------------- */
+
+/* What their reports say, read once: a table of slots, of which a new one takes that of another. */
+struct past {
+    char *id, *verdict;
+    struct counts ranks;
+    uint32_t restarts;
+};
+
+static struct past *past_of(struct api *api, const char *id)
+{
+    uint32_t h = 2166136261;
+
+    for (const char *p = id; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619;
+    if (!api->past)
+        api->past = xcalloc(LIMIT_API_PAST, sizeof(*api->past));
+    return &api->past[h % LIMIT_API_PAST];
+}
+
+static void past_release(struct past *p)
+{
+    free(p->id);
+    free(p->verdict);
+}
+
+void entries_forget(struct api *api)
+{
+    for (size_t i = 0; api->past && i < LIMIT_API_PAST; i++)
+        past_release(&api->past[i]);
+    free(api->past);
 }
 
 /* --- details ---------------------------------------------------------------------------------- */
@@ -206,11 +240,30 @@ static void from_report(struct arena *a, const char *dir, struct entry *en)
     }
 }
 
+static void from_past(struct api *api, struct arena *a, struct entry *en)
+{
+    struct past *p = past_of(api, en->id);
+    const char *dir;
+
+    if (!p->id || strcmp(p->id, en->id) != 0) {
+        dir = entry_dir(en, a);
+        if (dir)
+            from_report(a, dir, en);
+        past_release(p);
+        *p = (struct past){.id = xstrdup(en->id),
+                           .verdict = en->verdict ? xstrdup(en->verdict) : NULL,
+                           .ranks = en->ranks,
+                           .restarts = en->restarts};
+    }
+    en->verdict = p->verdict ? arena_strdup(a, p->verdict) : NULL;
+    en->ranks = p->ranks;
+    en->restarts = p->restarts;
+}
+
 void entry_detail(struct api *api, struct arena *a, struct entry *en)
 {
     const struct active *act = en->served ? en->served->act : NULL;
 
-    (void)api;
     if (act && act->job) {
         auto_strbuf struct strbuf text = STRBUF_INIT;
 
@@ -221,10 +274,7 @@ void entry_detail(struct api *api, struct arena *a, struct entry *en)
             verdict_held(act->job, &text);
         en->verdict = text.len ? arena_strdup(a, text.buf) : NULL;
     } else if (en->outcome) {
-        const char *dir = entry_dir(en, a);
-
-        if (dir)
-            from_report(a, dir, en);
+        from_past(api, a, en);
     }
 }
 

@@ -34,8 +34,9 @@ struct run {
 
 struct found {
     struct run *v;
-    size_t n, cap;
-    ns_t looked; /* clock_mono() */
+    size_t n, cap, n_sorted;
+    const char **served; /* during a look: ids of the daemon's jobs, sorted */
+    ns_t looked;         /* clock_mono() */
     unsigned reads;
 };
 
@@ -70,12 +71,48 @@ void found_free(struct found *f)
     free(f);
 }
 
+/* By id: those that were known when the look began. */
 static struct run *find(struct found *f, const char *id)
 {
-    for (size_t i = f->n; i-- > 0;)
+    size_t low = 0, high = f->n_sorted;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int r = strcmp(f->v[mid].id, id);
+
+        if (r == 0)
+            return &f->v[mid];
+        if (r < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t i = f->n_sorted; i < f->n; i++)
         if (strcmp(f->v[i].id, id) == 0)
             return &f->v[i];
     return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct run *)a)->id, ((const struct run *)b)->id);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Are there directories of jobs of the daemon? Most are: they are looked up at once. */
+static const char **served_ids(const struct daemon *d)
+{
+    const char **v = xcalloc(d->n + 1, sizeof(*v));
+
+    for (size_t i = 0; i < d->n; i++)
+        v[i] = d->jobs[i]->row.id;
+    if (d->n)
+        qsort(v, d->n, sizeof(*v), by_text);
+    return v;
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
@@ -146,7 +183,8 @@ static void meet(struct api *api, const char *id, const char *dir)
 
     if (r) {
         r->here = true;
-    } else if (!daemon_find(api->d, id)) {
+    } else if (api->d->n == 0 ||
+               !bsearch(&id, f->served, api->d->n, sizeof(*f->served), by_text)) {
         auto_free char *mark = xasprintf("%s/" RUNDIR_SERVED, dir);
 
         if (access(mark, F_OK) == 0) /* of a job that was deleted from the database */
@@ -190,12 +228,18 @@ static void look(struct api *api)
 
     places_all_runs(&homes);
     places_all_scratch(&scratch);
+    if (f->n)
+        qsort(f->v, f->n, sizeof(*f->v), by_id);
+    f->n_sorted = f->n;
+    f->served = served_ids(api->d);
     for (size_t i = 0; i < f->n; i++)
         f->v[i].here = false;
     for (size_t i = 0; i < homes.n; i++)
         look_in(api, homes.v[i], false);
     for (size_t i = 0; i < scratch.n; i++)
         look_in(api, scratch.v[i], true);
+    free(f->served);
+    f->served = NULL;
     f->reads = 0;
     for (size_t i = 0; i < f->n; i++) {
         if (!f->v[i].here) {
@@ -207,7 +251,7 @@ static void look(struct api *api)
             read_run(f, &f->v[kept]);
         kept++;
     }
-    f->n = kept;
+    f->n = f->n_sorted = kept;
 }
 
 size_t found_count(struct api *api)
@@ -220,6 +264,12 @@ size_t found_count(struct api *api)
         f->looked = clock_mono();
     }
     return f->n;
+}
+
+void found_look(struct api *api, size_t i)
+{
+    if (!api->found->v[i].done)
+        read_run(api->found, &api->found->v[i]);
 }
 
 static const char *copy(struct arena *a, const char *text)

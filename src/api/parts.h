@@ -18,6 +18,7 @@
  *     events.c    events of a job
  *     queue.c     the queue; metrics.c for Prometheus
  *     stream.c    server-sent events
+ *     pai.c       OpenPAI's paths
  */
 #ifndef API_PARTS_H
 #define API_PARTS_H
@@ -40,6 +41,7 @@ struct listener {
 };
 
 struct found;
+struct past;
 struct watcher;
 struct work;
 
@@ -55,6 +57,7 @@ struct api {
     uv_timer_t tidy;          /* sessions that expire */
     uv_timer_t tick;          /* of streams */
     struct found *found;
+    struct past *past; /* entries.c; NULL: nothing yet */
     struct watcher *watchers;
     struct work *works;
     unsigned n_watchers, n_works;
@@ -63,7 +66,7 @@ struct api {
     uint64_t n_requests;
 };
 
-#define CALL_SEGMENTS 2
+#define CALL_SEGMENTS 5
 #define CALL_SEGMENT 256
 
 struct call { /* one request */
@@ -134,11 +137,13 @@ bool entries_find(struct api *api, struct arena *a, const char *id, struct entry
 /* Verdict, ranks and restarts. */
 void entry_detail(struct api *api, struct arena *a, struct entry *en);
 void entry_json(struct json *j, const struct entry *en);
+void entries_forget(struct api *api);
 
 /* Runs in the foreground. */
 struct found *found_new(void);
 void found_free(struct found *f);
 size_t found_count(struct api *api); /* looks at the directories, if that was long ago */
+void found_look(struct api *api, size_t i); /* at one of them, now */
 void found_entry(struct api *api, struct arena *a, size_t i, struct entry *ret);
 
 /* Its run directory; NULL: it has none. */
@@ -151,6 +156,8 @@ int entry_open(struct call *c, const struct entry *en);
 
 /* Finds the job of seg[0]; false after refusing. */
 bool call_entry(struct call *c, struct arena *a, struct entry *ret);
+
+void add_safe_headers(struct http_answer *a); /* that every answer has */
 
 void serve_static(struct call *c);
 void serve_session(struct call *c);
@@ -175,6 +182,14 @@ void serve_usage(struct call *c);
 void serve_hang(struct call *c);
 void serve_queue(struct call *c);
 void serve_metrics(struct call *c);
+void serve_pai_jobs(struct call *c);
+void serve_pai_job(struct call *c);
+void serve_pai_attempt(struct call *c);
+void serve_pai_submit(struct call *c);
+void serve_pai_config(struct call *c);
+void serve_pai_execution(struct call *c);
+void serve_pai_logs(struct call *c);
+void serve_pai_log(struct call *c);
 void serve_events(struct call *c);
 void serve_logs(struct call *c);
 void serve_stream(struct call *c);
@@ -226,10 +241,23 @@ struct machine_use { /* by jobs that run */
 };
 struct machine_use machine_use(const struct daemon *d);
 
+/* --- acts.c ----------------------------------------------------------------------------------- */
+
+/* Asks for a change of the job ("cancel"); the call is answered later, with this status if it went
+ * well. */
+void act_on(struct call *c, const struct entry *en, const char *what, int status,
+            void (*shape)(struct http_answer *a));
+
+/* --- pai.c ------------------------------------------------------------------------------------ */
+
+void pai_reshape(struct http_answer *a); /* an error, as OpenPAI has it */
+
 /* --- submit.c --------------------------------------------------------------------------------- */
 
-/* Has a worker answer the call (cli/serve_work.h): what, and its request as JSON. */
-void work_for_call(struct call *c, const char *what, const char *request, size_t len);
+/* Has a worker answer the call (cli/serve_work.h): what, and its request as JSON. shape: makes
+ * another answer of it; or NULL. */
+void work_for_call(struct call *c, const char *what, const char *request, size_t len,
+                   void (*shape)(struct http_answer *a));
 
 /* --- records.c -------------------------------------------------------------------------------- */
 

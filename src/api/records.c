@@ -118,7 +118,7 @@ void serve_file(struct call *c)
     json_key(&j, "text");
     json_strn(&j, file.buf, file.len);
     json_end(&j);
-    work_for_call(c, "file", request.buf, request.len);
+    work_for_call(c, "file", request.buf, request.len, NULL);
 }
 
 /* The same submission once more. */
@@ -155,7 +155,7 @@ void serve_retry(struct call *c)
     else
         json_null(&j);
     json_end(&j);
-    work_for_call(c, "retry", request.buf, request.len);
+    work_for_call(c, "retry", request.buf, request.len, NULL);
 }
 
 /* --- usage ------------------------------------------------------------------------------------ */

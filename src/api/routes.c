@@ -5,6 +5,8 @@
 #include "http/http_uri.h"
 
 #define V1 "/api/v1"
+#define PAI "/rest-server/api/v2/jobs"
+#define PAI_TASK PAI "/*/attempts/*/taskRoles/*/taskIndex/*/attempts/*"
 #define BODY LIMIT_API_BODY_BYTES
 #define SMALL 4096
 
@@ -36,6 +38,14 @@ const struct route routes[] = {
     {"GET", V1 "/queue", serve_queue, 0, 0},
     {"GET", "/metrics", serve_metrics, 0, 0},
     {"GET", V1 "/stream", serve_stream, 0, 0},
+    {"GET", PAI, serve_pai_jobs, 0, 0},
+    {"POST", PAI, serve_pai_submit, BODY, 0},
+    {"GET", PAI "/*", serve_pai_job, 0, 0},
+    {"GET", PAI "/*/config", serve_pai_config, 0, 0},
+    {"PUT", PAI "/*/executionType", serve_pai_execution, SMALL, 0},
+    {"GET", PAI "/*/attempts/*", serve_pai_attempt, 0, 0},
+    {"GET", PAI_TASK "/logs", serve_pai_logs, 0, 0},
+    {"GET", PAI_TASK "/logs/all", serve_pai_log, 0, 0},
 };
 const size_t n_routes = ARRAY_SIZE(routes);
 

@@ -14,6 +14,7 @@
 
 #define TICK_MS 250
 #define BEAT_NS (15 * NS_PER_S)
+#define LOOK_NS NS_PER_S
 #define JOB_NS (500 * NS_PER_MS)
 #define SKIPS 2 /* pages of lines that are read over in a tick */
 
@@ -34,10 +35,12 @@ struct watcher {
     uint64_t hash;     /* of what was sent */
     struct seen *seen; /* sorted by id */
     size_t n_seen, cap_seen;
-    bool began, ended;
+    bool began;
     int64_t seq;         /* the last event that was sent */
     off_t journal;       /* its size then */
     uint64_t cursor;     /* of the list */
+    uint64_t commits;    /* of the daemon, when the list was last compared, */
+    ns_t looked;         /* and at what time */
     struct strbuf place; /* cursor of the lines; "": at their end */
 };
 
@@ -160,6 +163,18 @@ static void compare(struct watcher *w, struct arena *a, struct entries *all, str
     free(w->seen);
     w->seen = now;
     w->n_seen = all->n;
+}
+
+/* What the daemon's jobs do is committed; runs in the foreground are looked at less often. */
+static bool is_worth_it(struct watcher *w, ns_t now)
+{
+    uint64_t commits = w->api->d->tally.commit.n;
+
+    if (w->began && commits == w->commits && now - w->looked < LOOK_NS)
+        return false;
+    w->commits = commits;
+    w->looked = now;
+    return true;
 }
 
 static bool tick_list(struct watcher *w)
@@ -296,19 +311,26 @@ static bool tick_lines(struct watcher *w, const struct entry *en, int fd)
     return tell(w, "lines", &out);
 }
 
+/* Nothing more will come. */
+static bool finish(struct watcher *w)
+{
+    auto_strbuf struct strbuf none = STRBUF_INIT;
+
+    strbuf_addstr(&none, "{}");
+    if (!tell(w, "end", &none))
+        return false;
+    http_stream_end(w->x);
+    watcher_free(w);
+    return false;
+}
+
 static bool tick_job(struct watcher *w, ns_t now)
 {
     auto_arena struct arena *a = arena_new();
-    auto_strbuf struct strbuf none = STRBUF_INIT;
     struct entry en;
 
-    if (w->ended)
-        return true;
-    strbuf_addstr(&none, "{}");
-    if (!entries_find(w->api, a, w->job, &en)) {
-        w->ended = true;
-        return tell(w, "end", &none);
-    }
+    if (!entries_find(w->api, a, w->job, &en))
+        return finish(w);
     bool over = en.outcome || strcmp(en.state, "lost") == 0;
     const char *dir = entry_dir(&en, a);
     auto_close int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -320,13 +342,12 @@ static bool tick_job(struct watcher *w, ns_t now)
         return false;
     if (!over)
         return true;
-    w->ended = true;
-    return tell(w, "end", &none);
+    return finish(w);
 }
 
 static bool tick(struct watcher *w, ns_t now)
 {
-    if (w->job ? !tick_job(w, now) : !tick_list(w))
+    if (w->job ? !tick_job(w, now) : is_worth_it(w, now) && !tick_list(w))
         return false;
     return now - w->beat < BEAT_NS || tell(w, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 struct job_request {
     struct api *api;
     struct http_exchange *x; /* NULL: gone */
+    void (*shape)(struct http_answer *a);
 };
 
 static void on_gone(void *arg)
@@ -38,11 +39,6 @@ static void add_complaint(struct strbuf *out, const struct strbuf *complaints)
         strbuf_addstr(out, "the job file could not be read");
 }
 
-static void add_headers(struct http_answer *a)
-{
-    strbuf_addstr(&a->headers, "X-Content-Type-Options: nosniff\r\n");
-}
-
 static void worked(void *ctx, bool well, const struct strbuf *out, const struct strbuf *complaints)
 {
     struct job_request *jr = ctx;
@@ -52,7 +48,7 @@ static void worked(void *ctx, bool well, const struct strbuf *out, const struct 
     const struct node *root = well ? json_node(a, out->buf, out->len) : NULL;
     const struct node *status = node_get(root, "status"), *body = node_get(root, "body");
 
-    add_headers(&answer);
+    add_safe_headers(&answer);
     add_complaint(&text, complaints);
     if (status && status->type == NODE_INT && body) {
         answer.status = (int)status->i;
@@ -63,13 +59,16 @@ static void worked(void *ctx, bool well, const struct strbuf *out, const struct 
     } else {
         answer_error(&answer, 422, NULL, "the job file takes too long to read");
     }
+    if (jr->shape)
+        jr->shape(&answer);
     if (jr->x)
         http_finish(jr->x, &answer);
     http_answer_release(&answer);
     free(jr);
 }
 
-void work_for_call(struct call *c, const char *what, const char *request, size_t len)
+void work_for_call(struct call *c, const char *what, const char *request, size_t len,
+                   void (*shape)(struct http_answer *a))
 {
     static char muster[] = "muster", serve[] = "serve", work[] = "--work";
     char *const argv[] = {muster, serve, work, NULL};
@@ -82,7 +81,7 @@ void work_for_call(struct call *c, const char *what, const char *request, size_t
     json_key(&j, "request");
     json_raw(&j, request, len);
     json_end(&j);
-    *jr = (struct job_request){.api = c->api, .x = c->x};
+    *jr = (struct job_request){.api = c->api, .x = c->x, .shape = shape};
     if (!work_start(c->api, argv, &text, worked, jr)) {
         free(jr);
         answer_error(c->answer, 429, "try again", "%u job files are being read", c->api->n_works);
@@ -96,7 +95,7 @@ static void hand_over(struct call *c, const char *what)
     auto_arena struct arena *a = arena_new();
 
     if (call_body(c, a))
-        work_for_call(c, what, c->rq->body, c->rq->body_len);
+        work_for_call(c, what, c->rq->body, c->rq->body_len, NULL);
 }
 
 void serve_submit(struct call *c)

@@ -46,6 +46,7 @@
 #define LIMIT_API_WORK_MS 20000         /* for one of them to answer */
 #define LIMIT_API_WORK_CPU_S 10         /* … of processor time */
 #define LIMIT_API_WORK_BYTES (64 << 20) /* … of its answer */
+#define LIMIT_API_PAST 4096                 /* jobs that have ended whose verdicts are remembered */
 #define LIMIT_API_PAGE 1000             /* jobs in one answer */
 #define LIMIT_API_STREAMS 64            /* at once */
 #define LIMIT_WEB_FILE_BYTES (4 << 20)  /* a file of MUSTER_WEB_DIR */
@@ -54,6 +55,7 @@
 #define LIMIT_LOG_LINES 5000            /* lines of logs in one answer */
 #define LIMIT_STREAM_LINES 2000         /* … a second in a stream */
 #define LIMIT_API_USAGE_BYTES (16 << 20)    /* of usage.jsonl */
+#define LIMIT_PAI_LOG_BYTES (8 << 20)      /* of a log, for clients of OpenPAI: its end */
 #define LIMIT_SESSIONS 64               /* of the page, keys included; then the oldest ends */
 #define LIMIT_SESSION_S (12 * 3600)     /* for which a session lasts */
 #define LIMIT_KEY_S 60                  /* for which a one-time key can be used */

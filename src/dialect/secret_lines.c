@@ -129,7 +129,7 @@ static void mask_line(const char *line, size_t len, bool *block, size_t *block_i
         return;
     }
     strbuf_add(out, line, at);
-    strbuf_addstr(out, MASK);
+    strbuf_addstr(out, *block ? MASK : "\"" MASK "\""); /* what is masked can still be read as YAML */
     /* a quoted value may go on in the next line, where nothing is a key either */
     if (!*block && (line[at] == '"' || line[at] == '\'') && line[len - 1] != line[at]) {
         *block = true;

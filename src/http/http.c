@@ -204,7 +204,10 @@ static void refuse(struct http_exchange *c, int status)
     struct http_answer a = HTTP_ANSWER_INIT;
 
     a.status = status;
-    strbuf_addf(&a.body, "%s\n", http_reason(status));
+    if (c->server->service.refuse)
+        c->server->service.refuse(c->server->service.ctx, status, &a);
+    else
+        strbuf_addf(&a.body, "%s\n", http_reason(status));
     answer(c, &a, false, false);
     http_answer_release(&a);
 }

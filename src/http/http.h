@@ -42,6 +42,8 @@ struct http_service {
      * why it is refused; the connection ends then. NULL: body_limit for all. */
     ssize_t (*admit)(void *ctx, struct http_exchange *x, const struct http_request *rq,
                      struct http_answer *answer);
+    /* Words for a request that the server itself refuses. NULL: its status, as text. */
+    void (*refuse)(void *ctx, int status, struct http_answer *answer);
     unsigned connections; /* at once; 0: LIMIT_HTTP_CONNECTIONS */
 };
 

@@ -94,7 +94,7 @@ async function prove() {
         throw new ApiError(r.status, body);
     const mac = await crypto.subtle.importKey("raw", key, {name: "HMAC", hash: "SHA-256"}, false, ["sign"]);
     const want = hex(await crypto.subtle.sign("HMAC", mac,
-        text.encode(`muster-session\n${location.host}\n${nonce}`)));
+        text.encode(`muster-session\n127.0.0.1:${location.port}\n${nonce}`)));
     if (!body || body.proof !== want) {
         endSession();
         throw new ApiError(401, {error: {message: "this server does not know the session; the page sent it nothing"}});
