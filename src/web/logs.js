@@ -7,6 +7,7 @@ import {clock, count, full, plural} from "./format.js";
 import {attemptOf} from "./model.js";
 
 const MOST = 5000, FIRST = 500, CUT = 1000, NEAR = 24;
+const SEARCHES = 8; // answers of a search that found little, before a click is needed
 
 function textNodes(text, find) {
     return pieces(text).map(p => {
@@ -93,6 +94,15 @@ export function open(root, ctx) {
 
     const keyOf = l => l.log && l.offset !== null && l.offset !== undefined ? `${l.attempt} ${l.log} ${l.offset}` : null;
 
+    // A cursor of the daemon's: the line's own place.
+    const placeOf = l => `${l.at ? Date.parse(l.at) : 0}.${l.offset}.${l.log}`;
+
+    // The place just before it, so that "after" begins with the line.
+    function placeBefore(place) {
+        const [, ms, offset, name] = /^(\d+)\.(\d+)\.(.*)$/.exec(place) || [null, 0, 0, ""];
+        return Number(offset) > 0 ? `${ms}.${Number(offset) - 1}.${name}` : `${ms}.0.`;
+    }
+
     function row(l) {
         const who = l.rank !== null && l.rank !== undefined ? `${l.replica}/${l.rank}` : l.replica;
         const long = l.text.length > CUT;
@@ -102,7 +112,7 @@ export function open(root, ctx) {
                 e.stopPropagation();
                 fill(text, textNodes(l.text, choice.q));
             }}, `${count(l.text.length - CUT)} more characters`));
-        const link = ctx.href("logs", {rank: l.rank, replica: l.rank === null || l.rank === undefined ? l.replica : null, attempt: choice.attempt || null, at: l.offset});
+        const link = ctx.href("logs", {rank: l.rank, replica: l.rank === null || l.rank === undefined ? l.replica : null, attempt: choice.attempt || null, at: placeOf(l)});
         return h("div", {class: "row", data: {key: keyOf(l) || ""}}, choice.which === "all" || choice.which.startsWith("replica") ? h("span", {class: "who"}, who) : null,
             h("a", {class: "at", href: link, title: l.at ? `${full(l.at)}: link to this line` : "link to this line"}, l.at ? clock(l.at, true) : "·"), text);
     }
@@ -137,8 +147,8 @@ export function open(root, ctx) {
     }
 
     function drawOlder(incomplete) {
-        fill(older, before ? h("button", {onclick: () => loadOlder()}, "Older lines") : h("span", null, "Beginning of the log"),
-            incomplete ? h("span", {class: "bad"}, ` ${incomplete}`) : null);
+        fill(older, before ? h("button", {onclick: () => loadOlder()}, incomplete ? "Search further back" : "Older lines") : h("span", null, "Beginning of the log"),
+            incomplete ? h("span", null, " Only a part of the logs was searched so far.") : null);
     }
 
     function drawFoot(text) {
@@ -164,7 +174,7 @@ export function open(root, ctx) {
             search.value = choice.q;
         const at = choice.at;
         try {
-            let a = await ask(at ? {offset: at} : {});
+            const a = await ask(at ? {after: placeBefore(at)} : {});
             if (mine !== asked || closed)
                 return;
             seen.clear();
@@ -177,15 +187,17 @@ export function open(root, ctx) {
             if (at) {
                 await reach(at, mine);
             } else {
+                for (let i = 0; i < SEARCHES && a.incomplete && before && log.childElementCount < 50 && mine === asked; i++)
+                    await loadOlder();
                 toEnd();
-                if (choice.end) {
+                if (choice.end && a.lines.length) {
                     log.lastElementChild.classList.add("target");
                     log.focus({preventScroll: true});
                 }
             }
             flush();
             drawFoot();
-            if (a.lines.length === 0)
+            if (log.childElementCount === 1)
                 fill(foot, choice.q ? "No line has this text." : ctx.ended() ? "This log is empty." : "Nothing was written yet.");
         } catch (e) {
             if (mine === asked && !closed && e.status !== 401)
@@ -193,19 +205,18 @@ export function open(root, ctx) {
         }
     }
 
-    // A daemon that knows `offset` begins there; else older lines are loaded until it is found.
     async function reach(at, mine) {
-        const find = () => Array.from(log.querySelectorAll(".row")).find(r => r.dataset.key.endsWith(` ${at}`));
-        for (let i = 0; i < 20 && !find() && before && mine === asked; i++)
-            await loadOlder();
-        const r = find();
+        const [, offset, name] = /^\d+\.(\d+)\.(.*)$/.exec(at) || [];
+        const r = Array.from(log.querySelectorAll(".row")).find(x => x.dataset.key.endsWith(` ${name} ${offset}`));
         if (!r) {
-            drawFoot(`The line at byte ${at} was not found.`);
+            drawFoot("The line of this link is not in the log (any more).");
             return;
         }
-        r.classList.add("target");
-        if (before && r === older.nextSibling)
+        if (before)
             await loadOlder();
+        if (mine !== asked)
+            return;
+        r.classList.add("target");
         r.scrollIntoView({block: "center"});
     }
 

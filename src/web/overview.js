@@ -94,7 +94,7 @@ export function open(root, ctx) {
         if (!number || attempt === list[list.length - 1])
             addUsage(replicas, ranks, usage);
         if (!kind)
-            kind = ranks.length && (replicas.length < 2 || ranks.length <= 64) ? "ranks" : "replicas";
+            kind = ranks.length > replicas.length && (replicas.length < 2 || ranks.length <= 64) ? "ranks" : "replicas";
         if (!ranks.length)
             kind = "replicas";
         attempts.hidden = list.length < 2;

@@ -98,6 +98,7 @@ export function drawTimeline(box, {report, events, now, all, onAll}) {
     fill(box, h("div", {class: "timeline", tabindex: "0", role: "region", "aria-label": "Time line"}, svg),
         h("div", {class: "legend"}, [...used].map(w => badge(w)),
             lay.because.length ? h("span", null, h("span", {class: "s-failed"}, icon("failed")), " in a circle: failed first; the line from it: stopped because of it") : null,
+            lay.rows.some(r => r.marks.some(m => m.kind === "restart")) ? h("span", null, h("b", {class: "s-paused", "aria-hidden": "true"}, "| "), "restarted") : null,
             lay.pauses.length && !used.has("paused") ? badge("paused") : null,
             lay.rest || all ? h("button", {onclick: onAll}, all ? "Show fewer replicas" : `Show ${lay.rest} more replicas`) : null));
 }

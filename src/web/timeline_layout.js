@@ -77,6 +77,27 @@ function bar(o, x, from, to, title) {
     return {...o, x0, x1: Math.max(x0 + 2, x1), title};
 }
 
+// What ran of a replica before its last restart in the attempt: the report has only its last life.
+function earlierLives(events, name, number, x) {
+    const out = [];
+    let from = NaN, ended = NaN, words = "";
+    for (const e of events || []) {
+        if (e.replica !== name || e.attempt !== number)
+            continue;
+        if (e.type === "started" && isNaN(from)) {
+            from = time(e.at);
+        } else if (e.type === "exited") {
+            ended = time(e.at);
+            words = e.message;
+        } else if (e.type === "restart" && !isNaN(from)) {
+            const to = isNaN(ended) ? time(e.at) : ended;
+            out.push(bar({state: "failed", plain: true}, x, from, to, `${name}, attempt ${number}: ${words || "ended"}, then restarted; ${duration(to - from)}`));
+            from = ended = NaN;
+        }
+    }
+    return out;
+}
+
 function replicaBars(a, r, live, x, end) {
     const state = r.outcome || live && live.state || "running";
     const from = time(r.started), to = isNaN(time(r.ended)) ? (a.ended ? time(a.ended) : end) : time(r.ended);
@@ -119,7 +140,7 @@ export function layout({report, events, now, width, all}) {
             const r = (a.replicas || []).find(y => y.name === c.name);
             const b = r && replicaBars(a, r, a === attempts[attempts.length - 1] ? live.get(c.name) : null, x, end);
             if (b)
-                row.bars.push(b);
+                row.bars.push(...(r.restarts ? earlierLives(events, c.name, a.number, x) : []), b);
         }
         rows.push(row);
     }

@@ -84,7 +84,7 @@ async function watchItFail(p, d) {
     }), true, "which is in view");
     t.is((await p.locator(".log .row").allTextContents()).some(x => /rank [013] begins/.test(x)), false, "and no other rank's lines");
     const link = await p.locator(".log .row a.at").first().getAttribute("href");
-    t.like(link, /rank=2.*at=\d+/, "each line has a link");
+    t.like(link, /rank=2.*at=\d+\.\d+\.worker-1\.rank-2\.log/, "each line has a link");
     await p.evaluate(h => location.hash = h, link);
     await t.until(async () => /begins/.test(await p.locator(".log .row.target").textContent()), "the link leads to its line");
     t.ok(true, "the link leads to its line");

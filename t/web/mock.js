@@ -165,14 +165,17 @@ function lines(job, q) {
     const tail = Math.min(Number(q.get("tail") || 500), 2000);
     const all = LINES * total;
     let from, to;
-    if (q.get("offset") !== null) {
-        from = Math.floor(Number(q.get("offset")) / 64);
-        to = Math.min(all, from + tail);
-    } else if (q.get("before")) {
-        to = Number(q.get("before"));
+    // MS.OFFSET.LOG is the place of a line; the number of the line at it or after it.
+    const place = text => {
+        const [, ms, offset, name] = /^(\d+)\.(\d+)\.(.*)$/.exec(text);
+        const n = name ? Number(offset) / 64 : (Number(ms) - T0) / 1000 + LINES;
+        return total === 1 ? n : n * total + (name ? Number(/rank-(\d+)/.exec(name)[1]) : 0);
+    };
+    if (q.get("before")) {
+        to = Math.ceil(place(q.get("before")));
         from = Math.max(0, to - tail);
     } else if (q.get("after")) {
-        from = Number(q.get("after"));
+        from = Math.ceil(place(q.get("after")) + (/^\d+\.\d+\.$/.test(q.get("after")) ? 0 : 1 / 64));
         to = Math.min(all, from + tail);
     } else {
         to = all;
@@ -183,7 +186,11 @@ function lines(job, q) {
         out.push(total === 1 ? logLine(job, one, i) : logLine(job, i % total, Math.floor(i / total)));
     if (q.get("grep"))
         out = out.filter(l => l.text.includes(q.get("grep")));
-    return {lines: out, before: from > 0 ? String(from) : null, after: String(to), incomplete: null};
+    const cursor = i => {
+        const l = total === 1 ? logLine(job, one, i) : logLine(job, i % total, Math.floor(i / total));
+        return `${Date.parse(l.at)}.${l.offset}.${l.log}`;
+    };
+    return {lines: out, before: from > 0 ? cursor(from) : null, after: cursor(Math.max(0, to - 1)), incomplete: null};
 }
 
 // --- HTTP ----------------------------------------------------------------------------------------

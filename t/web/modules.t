@@ -71,6 +71,12 @@ async function timeline(load) {
     t.is(l.rows.flatMap(r => r.marks.filter(m => m.kind === "first").map(() => r.label)), ["w-0", "w-1"], "the first failure of each attempt");
     t.is(l.because.map(b => [b.row, b.to.map(x => x.row)]), [[1, [2]], [2, [1]]], "who was stopped because of it");
     t.is(l.rows[1].marks.filter(m => m.kind === "restart").length, 1, "a restart");
+    const again = story();
+    again.attempts[1].replicas[0] = {...again.attempts[1].replicas[0], started: AT(9), restarts: 1};
+    const lives = layout({report: again, events: [["started", 6], ["exited", 8], ["restart", 9], ["started", 9]].map(([type, s]) => ({type, replica: "w-0", attempt: 2, at: AT(s), message: "exit code 1"})),
+        now: 0, width: 1000}).rows[1].bars;
+    t.is(lives.map(b => b.state), ["failed", "failed", "stopped"], "a life before a restart has a bar of its own");
+    t.ok(lives[1].x1 < lives[2].x0 && /exit code 1, then restarted; 2.0 s/.test(lives[1].title), "with how it ended", lives);
     t.is(l.now, null, "an ended job has no line of now");
     const bars = l.rows.flatMap(r => r.bars);
     t.ok(bars.every(b => b.x0 >= l.label && b.x1 <= l.width && b.x1 >= b.x0 + 2), "all bars are inside and visible", bars);
