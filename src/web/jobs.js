@@ -117,7 +117,8 @@ export function open(root, address) {
         oninput: later(() => go({q: search.value.trim()}, true), 200)});
     const sort = h("select", {"aria-label": "Sort", onchange: () => go({sort: sort.value})},
         SORTS.map(([v, t]) => h("option", {value: v}, t)));
-    const queue = h("select", {"aria-label": "Queue", onchange: () => go({queue: queue.value})},
+    // Shown if there is another queue than the usual one; the others' names are asked for when it is used: the answer is long.
+    const queue = h("select", {"aria-label": "Queue", hidden: true, onchange: () => go({queue: queue.value}), onfocus: () => allQueues()},
         h("option", {value: ""}, "All queues"));
     const body = h("tbody");
     const table = h("table", {class: "jobs"}, h("caption", {class: "hidden-text"}, "Jobs"), tableHead(), body);
@@ -186,6 +187,7 @@ export function open(root, address) {
             answer = a;
             for (const j of a.jobs)
                 addQueue(j.queue);
+            addQueue(want.queue);
             queue.value = want.queue;
             draw();
             if (want.q)
@@ -196,7 +198,17 @@ export function open(root, address) {
         }
     }
 
+    let askedQueues = false;
+    function allQueues() {
+        if (askedQueues)
+            return;
+        askedQueues = true;
+        api.get("/queue").then(q => (q.queues || []).forEach(x => addQueue(x.name)), () => {});
+    }
+
     function addQueue(name) {
+        if (name && name !== "default")
+            queue.hidden = false;
         if (name && !Array.from(queue.options).some(o => o.value === name))
             queue.append(h("option", {value: name}, name));
     }
@@ -250,13 +262,6 @@ export function open(root, address) {
     api.get("/version").then(v => {
         skew = Date.parse(v.now) - Date.now();
     }, () => {});
-    api.get("/queue").then(q => {
-        for (const x of q.queues || [])
-            addQueue(x.name);
-        queue.hidden = (q.queues || []).length < 2;
-        queue.value = want.queue;
-    }, () => {});
-
     return {
         update(a) {
             read(a);
