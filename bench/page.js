@@ -46,10 +46,12 @@ t.main(async () => {
     const p = await b.page(null);
     await p.addInitScript(WATCH);
     const bodies = [];
-    p.on("response", r => r.url().includes("/stream") || bodies.push(r.body().then(x => x.length)));
+    const weigh = r => r.url().includes("/stream") || r.status() !== 200 || bodies.push(r.body().then(x => x.length));
+    p.on("response", weigh);
     await p.goto(await d.link());
     await p.locator("table.jobs tbody tr").first().waitFor();
     await t.sleep(1000);
+    p.off("response", weigh);
     const first = (await Promise.all(bodies)).reduce((n, x) => n + x, 0), origin = new URL(p.url()).origin;
     const all = await p.locator(".chip").first().textContent();
     if (!all.includes("10,00"))
