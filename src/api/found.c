@@ -183,8 +183,7 @@ static void meet(struct api *api, const char *id, const char *dir)
 
     if (r) {
         r->here = true;
-    } else if (api->d->n == 0 ||
-               !bsearch(&id, f->served, api->d->n, sizeof(*f->served), by_text)) {
+    } else if (api->d->n == 0 || !bsearch(&id, f->served, api->d->n, sizeof(*f->served), by_text)) {
         auto_free char *mark = xasprintf("%s/" RUNDIR_SERVED, dir);
 
         if (access(mark, F_OK) == 0) /* of a job that was deleted from the database */

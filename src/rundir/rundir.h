@@ -28,8 +28,8 @@
  * daemon. */
 #define RUNDIR_JOB_FILE "job-file"
 #define RUNDIR_PLAN "plan.json" /* the plan, as `explain -o json` shows it */
-#define RUNDIR_SERVED "served" /* of a run of the daemon: it goes on without a muster process */
-#define RUNDIR_LINK "run"      /* in the scratch directory: which run directory it belongs to */
+#define RUNDIR_SERVED "served"  /* of a run of the daemon: it goes on without a muster process */
+#define RUNDIR_LINK "run"       /* in the scratch directory: which run directory it belongs to */
 
 struct rundir {
     char *run_id, *path, *scratch; /* heap */
