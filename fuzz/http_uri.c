@@ -1,7 +1,7 @@
 /* http_uri.c - fuzzes the reader of paths and queries, which come from the network.
  *
- * What is decoded has no NUL and is no longer than it was; a path has the form that it was taken apart by; the first value of a key
- * is that of the pairs. */
+ * What is decoded has no NUL and is no longer than it was; a path has the form that it was
+ * taken apart by; the first value of a key is that of the pairs. */
 #include <string.h>
 
 #include "common.h"

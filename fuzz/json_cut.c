@@ -1,6 +1,7 @@
 /* json_cut.c - fuzzes the taking of items out of a long JSON text, which a job may have written.
  *
- * All items are the text as it was but for blanks; a text that is cut has the items that were asked for. */
+ * All items are the text as it was but for blanks; a text that is cut has the items that
+ * were asked for. */
 #include <string.h>
 
 #include "api/json_cut.h"

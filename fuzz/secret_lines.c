@@ -1,6 +1,7 @@
 /* secret_lines.c - fuzzes what hides the secrets of a job file before it is shown.
  *
- * Lines stay where they are, a text without a key of secrets stays as it is, and what was hidden once needs no hiding. */
+ * Lines stay where they are, a text without a key of secrets stays as it is, and what was
+ * hidden once needs no hiding. */
 #include <string.h>
 
 #include "common.h"

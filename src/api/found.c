@@ -1,9 +1,8 @@
 /* found.c - runs of this user in the foreground, from their run directories.
  *
- * The directories are looked at when somebody asks, and not more often than every second. A run that
- * has ended is read once; of one that lives the journal is read when it has grown. Nobody is asked:
- * a run that is stopped would not answer.
- */
+ * The directories are looked at when somebody asks, and not more often than every second. A
+ * run that has ended is read once; of one that lives the journal is read when it has grown.
+ * Nobody is asked: a run that is stopped would not answer. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

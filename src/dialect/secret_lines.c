@@ -108,8 +108,8 @@ static bool is_blank(const char *text, size_t len)
     return true;
 }
 
-/* block: the line belongs to a text of several lines, so that nothing in it is a key. Sets it if the
- * line begins one. */
+/* block: the line belongs to a text of several lines, so that nothing in it is a key. Sets
+ * it if the line begins one. */
 static void mask_line(const char *line, size_t len, bool *block, size_t *block_indent,
                       struct strbuf *out)
 {

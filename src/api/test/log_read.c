@@ -1,5 +1,5 @@
-/* log_read.c - lines of several logs by pages: each line once, in the order of time, whatever the direction and the
- * length of a page. */
+/* log_read.c - lines of several logs by pages: each line once, in the order of time,
+ * whatever the direction and the length of a page. */
 #include "api/log_read.h"
 
 #include <fcntl.h>
@@ -32,7 +32,8 @@ static void begin(void)
 {
     char name[256];
 
-    if (!mkdtemp(strcpy(dir, "/tmp/log-read-XXXXXX")))
+    memcpy(dir, "/tmp/log-read-XXXXXX", sizeof(dir));
+    if (!mkdtemp(dir))
         exit(1);
     (void)snprintf(name, sizeof(name), "%s/logs", dir);
     (void)mkdir(name, 0700);
