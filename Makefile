@@ -356,7 +356,7 @@ $(B)/bench/%: bench/%.c
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c fuzz/*.c))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c fuzz/*.c))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared

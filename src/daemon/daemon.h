@@ -27,7 +27,7 @@ struct daemon_front {
 struct daemon_options {
     const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
-    recorder_fn *record; /* NULL: nothing is kept */
+    recorder_fn *record;            /* NULL: nothing is kept */
     bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
     int64_t cpus;                   /* that jobs may use together; 0: all of this machine */
     int64_t memory;                 /* likewise, bytes */
