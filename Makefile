@@ -94,7 +94,7 @@ TEST_PROGS := $(patsubst t/prog/%.c,$(B)/test/prog/%,$(wildcard t/prog/*.c)) \
 	$(patsubst fuzz/%.c,$(B)/test/replay/%,$(wildcard fuzz/*.c)) \
 	$(call mpi_progs,openmpi) $(call mpi_progs,mpich)
 
-.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-convert-crds test-fresh mutants cov soak bench bench-kubernetes fuzz check-style tidy format image install clean help
+.PHONY: all deps quickstart test test-programs test-frameworks test-kubernetes test-kubernetes-api test-faults test-sim test-web test-convert-crds test-fresh mutants cov soak bench bench-kubernetes fuzz check-style tidy format image install clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -104,7 +104,7 @@ help:
 	@printf '%s\n' \
 	'make                 build/muster and build/muster-shim' \
 	'make deps            install missing packages (root), or print the line that would' \
-	'                     FOR="build run test style fuzz fresh kubernetes" or FOR=all chooses the groups' \
+	'                     FOR="build run test style fuzz fresh kubernetes web" or FOR=all chooses the groups' \
 	'make quickstart      deps, build, run examples/mpi-example.yaml' \
 	'make test            all tests; TESTS="word word" only those whose path has a word in it' \
 	'                     SAN=address,undefined the same under sanitizers' \
@@ -112,6 +112,7 @@ help:
 	'make test-faults     hostile conditions: descriptors, memory, disk, closed streams, clock steps, …' \
 	'                     SAN=address,undefined the same under sanitizers' \
 	'make test-frameworks  PyTorch, TensorFlow, mpi4py, Horovod train; installs them once. PARTS="debian …"' \
+	'make test-web        the page in a headless Chromium; installs it once. CACHED=1: installs nothing' \
 	'make test-kubernetes  on a real cluster of three nodes, which it builds once (root, Go, half an hour)' \
 	'                     CACHED=1: builds nothing; what is not there is skipped' \
 	'make test-kubernetes-api  against etcd and API server alone' \
@@ -307,8 +308,13 @@ test-frameworks: all
 	@-tools/frameworks $(PARTS)
 	@$(TEST_ENV) prove -e '' --timer $(call chosen,$(sort $(wildcard t/frameworks/*.t)))
 
-# Not a part of test: a cluster is built, once, and stays up for the next time (tools/kubernetes down).
+# Not a part of test: a browser is installed, once. Screenshots go to build/web; what needs the browser skips without it.
 CACHED ?=
+test-web: all
+	@-tools/browser $(if $(CACHED),--cached)
+	@$(TEST_ENV) MUSTER_WEB=$$(tools/browser --where) prove -e 'tools/limited $(TEST_LIMIT)' --timer $(call chosen,$(sort $(wildcard t/web/*.t)))
+
+# Not a part of test: a cluster is built, once, and stays up for the next time (tools/kubernetes down).
 API_SCRIPTS := $(sort $(wildcard t/kubernetes/api*.t))
 CLUSTER_SCRIPTS := $(filter-out $(API_SCRIPTS),$(sort $(wildcard t/kubernetes/*.t)))
 test-kubernetes:
@@ -357,7 +363,7 @@ $(B)/bench/%: bench/%.c
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c fuzz/*.c))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c fuzz/*.c))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared

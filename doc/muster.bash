@@ -63,7 +63,7 @@ _muster_operand()
     generate:0) "$program" generate --list | cut -d ' ' -f 1 && echo operator crds ;;
     schema:0) "$program" schema --list | cut -d ' ' -f 1 ;;
     help:0) sed -n 's/^  \([a-z]\{2,\}\)  .*/\1/p' <("$program" --help) ;;
-    show:0 | top:0 | report:0 | events:0 | logs:0 | wait:* | attach:0 | rerun:0 | delete:*) _muster_runs ;;
+    show:0 | top:0 | report:0 | events:0 | logs:0 | wait:* | attach:0 | rerun:0 | open:0 | delete:*) _muster_runs ;;
     exec:0) # the run may be left out if it is the only one
         _muster_runs -r
         _muster_of_run name
@@ -77,7 +77,7 @@ _muster_operand()
 _muster()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} program=${COMP_WORDS[0]} verb=${COMP_WORDS[1]}
-    local i help answer operands=() of_runs="show top report events logs wait attach cancel pause resume exec rerun delete"
+    local i help answer operands=() of_runs="show top report events logs wait attach cancel pause resume exec rerun open delete"
 
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then

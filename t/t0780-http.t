@@ -45,7 +45,7 @@ ask PUT /api/v1/jobs
 is "$code $(json error.code body)" "405 method-not-allowed" "a method that is not allowed"
 like "$(cat head)" '^Allow: GET, HEAD, POST' "and those that are"
 ask HEAD /api/v1/jobs -I
-is "$code $(wc -c <body)" "200 $(wc -c <head)" "HEAD has no body"
+is "$code $(wc -c <body)" "200 $(stat -c %s head)" "HEAD has no body"
 
 # --- validate and explain
 ask_json POST /api/v1/validate '{"text":"apiVersion: muster/v1\nkind: x\n","name":"a.yaml"}'
@@ -88,6 +88,7 @@ ask_json POST /api/v1/explain '{"text":"apiVersion: muster/v1\n"}'
 is "$code $(json error.code body)" "422 invalid-job" "explain: a file with errors"
 like "$(json error.diagnostics.0.code body)" '^E[0-9]*$' "has its diagnostics"
 ask_json POST /api/v1/explain '{"text":"x","options":["--secrets","/etc"]}'
+# shellcheck disable=SC2016 # no command, or the job's
 is "$code $(json error.message body)" '400 option "--secrets" is not allowed in `options`' "an option that names a directory"
 for option in '"--fit=1"' '"--set"' '"x"' '"--help"' '"--"'; do
     ask_json POST /api/v1/explain "{\"text\":\"x\",\"options\":[$option]}"
@@ -176,6 +177,7 @@ ask DELETE "/api/v1/jobs/$again"
 is "$code" 404 "it is gone"
 touch "$MUSTER_HOME/runs/$id/result"
 ask DELETE "/api/v1/jobs/$id"
+# shellcheck disable=SC2016 # no command, or the job's
 is "$code $(json error.hint body)" '409 use `muster delete --yes`' "outputs are not deleted"
 for path in "" /events /logs /plan /file /usage /hang; do
     ask GET "/api/v1/jobs/nope$path"
@@ -333,6 +335,7 @@ ok "with its logs" wait_until 10 logged
 ask GET "/api/v1/jobs/$id/plan"
 is "$code $(json jobs.0.processes.# body)" "200 2" "and its plan"
 ask POST "/api/v1/jobs/$id/retry"
+# shellcheck disable=SC2016 # no command, or the job's
 is "$code $(json error.hint body)" '409 use `muster rerun`' "which cannot be retried here"
 kill -STOP $front
 ask GET "/api/v1/jobs/$id"
@@ -348,6 +351,17 @@ ask DELETE "/api/v1/jobs/$id"
 is "$code" 204 "it can be deleted" || cat body
 
 # --- the page's port
+# proof_of TOKEN NONCE: the body that asks for a proof; file "proof" has what must be answered
+proof_of()
+{
+    python3 - "$1" "$2" "${base##*:}" <<'EOF'
+import hashlib, hmac, json, sys
+key = hashlib.sha256(sys.argv[1].encode()).digest()
+text = "muster-session\n127.0.0.1:%s\n%s" % (sys.argv[3], sys.argv[2])
+open("proof", "w").write(hmac.new(key, text.encode(), hashlib.sha256).hexdigest())
+print(json.dumps({"id": hashlib.sha256(key).hexdigest()[:16], "nonce": sys.argv[2]}))
+EOF
+}
 run_muster open --no-browser
 is "$rc" 0 "muster open"
 like "$(cat "$out")" '^http://127\.0\.0\.1:[0-9]+/#once=[0-9a-f]{64}$' "prints a link"
@@ -371,6 +385,13 @@ ask_json POST /api/v1/session '{"once":7}'
 is "$code" 400 "a key that is none"
 ask GET /api/v1/jobs -H "Authorization: Bearer $token"
 is "$code" 200 "with the session"
+nonce=0123456789abcdef0123456789abcdef
+ask_json POST /api/v1/session/proof "$(proof_of "$token" $nonce)"
+is "$code $(json proof body)" "200 $(cat proof)" "the server proves that it knows the session"
+ask_json POST /api/v1/session/proof "$(proof_of "${token%?}" $nonce)"
+is "$code" 404 "of another one it knows nothing"
+ask_json POST /api/v1/session/proof "$(proof_of "$token" "${nonce%?}G")"
+is "$code" 400 "a nonce that is none"
 ask GET /api/v1/jobs -H "Authorization: Bearer ${token%?}"
 is "$code" 401 "with a part of it"
 ask GET "/api/v1/jobs?token=$token"
@@ -389,6 +410,7 @@ run_muster open nope
 is "$rc" 2 "one that is not there"
 
 # --- streams
+# shellcheck disable=SC2016 # no command, or the job's
 "$MUSTER" submit -n 2 -- sh -c 'for i in 1 2 3; do echo line $i; sleep 0.4; done; exit 3' >id
 id=$(cat id)
 curl -sSN --max-time 30 -H "Authorization: Bearer $token" "$base/api/v1/stream?job=$id&logs=1&after=0/0.0." >stream 2>&1

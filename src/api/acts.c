@@ -75,7 +75,8 @@ void act_on(struct call *c, const struct entry *en, const char *what, int status
     if (en->served)
         json_kv_str(&j, "id", en->id);
     json_end(&j);
-    *act = (struct act){.api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status, .shape = shape};
+    *act = (struct act){
+        .api = c->api, .x = c->x, .id = xstrdup(en->id), .status = status, .shape = shape};
     http_defer(c->x, on_gone, act);
     ask_later(c->api, dir ? dir : "", &text, done, act);
 }
@@ -137,8 +138,9 @@ static void deleted(void *ctx, bool well, const struct strbuf *out, const struct
     if (!well)
         answer_error(&answer, 503, NULL, "%s is still being deleted", act->id);
     else if (!strstr(out->buf, ": deleted"))
-        answer_error(&answer, 409, strstr(complaints->buf, "--yes") ? "use `muster delete --yes`" : NULL,
-                     "%.*s", (int)strcspn(why ? why + 7 : "cannot be deleted", "\n"),
+        answer_error(&answer, 409,
+                     strstr(complaints->buf, "--yes") ? "use `muster delete --yes`" : NULL, "%.*s",
+                     (int)strcspn(why ? why + 7 : "cannot be deleted", "\n"),
                      why ? why + 7 : "cannot be deleted");
     if (act->x)
         http_finish(act->x, &answer);

@@ -1,8 +1,7 @@
 /* api.h - HTTP for the daemon: REST, events, the page (doc/design/api.md).
  *
- * It runs in the daemon's loop and reads what the daemon knows; what changes something goes over the
- * sockets that other verbs use, and job files are read in processes of their own.
- */
+ * It runs in the daemon's loop and reads what the daemon knows; what changes something goes
+ * over the sockets that other verbs use, and job files are read in processes of their own. */
 #ifndef API_API_H
 #define API_API_H
 

@@ -1,9 +1,8 @@
 /* found.c - runs of this user in the foreground, from their run directories.
  *
- * The directories are looked at when somebody asks, and not more often than every second. A run that
- * has ended is read once; of one that lives the journal is read when it has grown. Nobody is asked:
- * a run that is stopped would not answer.
- */
+ * The directories are looked at when somebody asks, and not more often than every second. A
+ * run that has ended is read once; of one that lives the journal is read when it has grown.
+ * Nobody is asked: a run that is stopped would not answer. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -183,8 +182,7 @@ static void meet(struct api *api, const char *id, const char *dir)
 
     if (r) {
         r->here = true;
-    } else if (api->d->n == 0 ||
-               !bsearch(&id, f->served, api->d->n, sizeof(*f->served), by_text)) {
+    } else if (api->d->n == 0 || !bsearch(&id, f->served, api->d->n, sizeof(*f->served), by_text)) {
         auto_free char *mark = xasprintf("%s/" RUNDIR_SERVED, dir);
 
         if (access(mark, F_OK) == 0) /* of a job that was deleted from the database */

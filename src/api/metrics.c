@@ -1,5 +1,5 @@
-/* metrics.c - the daemon for Prometheus. What is counted begins with the daemon; what is measured is
- * of this moment. */
+/* metrics.c - the daemon for Prometheus. What is counted begins with the daemon; what is
+ * measured is of this moment. */
 #include <string.h>
 #include <sys/resource.h>
 

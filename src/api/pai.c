@@ -90,8 +90,8 @@ static bool find_job(struct call *c, struct arena *a, struct entry *ret)
 static const char *state_of(const struct entry *en)
 {
     static const char *const words[][2] = {
-        {"waiting", "WAITING"},     {"succeeded", "SUCCEEDED"}, {"failed", "FAILED"},
-        {"cancelled", "STOPPED"},   {"lost", "FAILED"},         {"paused", "WAITING"},
+        {"waiting", "WAITING"},   {"succeeded", "SUCCEEDED"}, {"failed", "FAILED"},
+        {"cancelled", "STOPPED"}, {"lost", "FAILED"},         {"paused", "WAITING"},
     };
 
     if (strcmp(en->phase, "stopping") == 0 || strcmp(en->phase, "killing") == 0)
@@ -185,8 +185,9 @@ static bool names(const char *list, const char *word)
 
 static bool is_wanted(const struct api *api, const struct pai_wish *w, const struct entry *en)
 {
-    return en->name && names(w->user, api->user) && names(w->vc, en->queue ? en->queue : "default") &&
-           names(w->state, state_of(en)) && (!*w->keyword || strcasestr(en->name, w->keyword));
+    return en->name && names(w->user, api->user) &&
+           names(w->vc, en->queue ? en->queue : "default") && names(w->state, state_of(en)) &&
+           (!*w->keyword || strcasestr(en->name, w->keyword));
 }
 
 static int by_order(const void *a, const void *b, void *ctx)
@@ -351,8 +352,7 @@ void serve_pai_submit(struct call *c)
 static void shape_config(struct http_answer *a)
 {
     auto_arena struct arena *own = arena_new();
-    const struct node *text =
-        node_get(json_node(own, a->body.buf, a->body.len), "text");
+    const struct node *text = node_get(json_node(own, a->body.buf, a->body.len), "text");
 
     if (a->status != 200 || !text || text->type != NODE_STRING) {
         pai_reshape(a);

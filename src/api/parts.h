@@ -142,7 +142,7 @@ void entries_forget(struct api *api);
 /* Runs in the foreground. */
 struct found *found_new(void);
 void found_free(struct found *f);
-size_t found_count(struct api *api); /* looks at the directories, if that was long ago */
+size_t found_count(struct api *api);        /* looks at the directories, if that was long ago */
 void found_look(struct api *api, size_t i); /* at one of them, now */
 void found_entry(struct api *api, struct arena *a, size_t i, struct entry *ret);
 
@@ -161,6 +161,7 @@ void add_safe_headers(struct http_answer *a); /* that every answer has */
 
 void serve_static(struct call *c);
 void serve_session(struct call *c);
+void serve_proof(struct call *c);
 void serve_version(struct call *c);
 void serve_health(struct call *c);
 void serve_ready(struct call *c);
@@ -234,7 +235,7 @@ bool run_has_ended(const struct entry *en, int dir_fd);
 
 /* --- queue.c ---------------------------------------------------------------------------------- */
 
-struct machine_use { /* by jobs that run */
+struct machine_use {           /* by jobs that run */
     int64_t cpu, memory, gpus; /* cpu: thousandths */
     const struct served *gpu[LIMIT_QUEUE_GPUS];
 };

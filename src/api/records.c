@@ -162,7 +162,7 @@ void serve_retry(struct call *c)
 
 struct series { /* of a rank */
     const char *replica;
-    int64_t rank; /* -1: what else runs in the replica */
+    int64_t rank;  /* -1: what else runs in the replica */
     int64_t *v[4]; /* per look; -1: it was not there */
     int64_t cpu_before, ms_before;
 };
@@ -349,11 +349,16 @@ static void put_waits(struct json *j, const struct node *processes)
 
 void serve_hang(struct call *c)
 {
-    static const char *const paths[] = {"verdict",         "at",
-                                        "kind",            "processes.replica",
-                                        "processes.rank",  "processes.command",
-                                        "processes.waits", "processes.waits_in",
-                                        "processes.place", NULL};
+    static const char *const paths[] = {"verdict",
+                                        "at",
+                                        "kind",
+                                        "processes.replica",
+                                        "processes.rank",
+                                        "processes.command",
+                                        "processes.waits",
+                                        "processes.waits_in",
+                                        "processes.place",
+                                        NULL};
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf json = STRBUF_INIT, text = STRBUF_INIT, part = STRBUF_INIT;
     struct entry en;

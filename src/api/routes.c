@@ -16,6 +16,7 @@ const struct route routes[] = {
     {"GET", "/healthz", serve_health, 0, ROUTE_OPEN},
     {"GET", "/readyz", serve_ready, 0, ROUTE_OPEN},
     {"POST", V1 "/session", serve_session, SMALL, ROUTE_OPEN},
+    {"POST", V1 "/session/proof", serve_proof, SMALL, ROUTE_OPEN},
     {"GET", V1 "/version", serve_version, 0, 0},
     {"GET", V1 "/openapi.json", serve_openapi, 0, 0},
     {"GET", V1 "/jobs", serve_jobs, 0, 0},

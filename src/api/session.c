@@ -15,14 +15,19 @@ static void hash_of(const char *text, unsigned char hash[SHA256_BYTES])
     sha256_end(&h, hash);
 }
 
+static void in_hex(const unsigned char *bytes, size_t n, char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
 static bool new_secret(char text[SESSION_TEXT])
 {
     unsigned char bytes[SESSION_TEXT / 2];
 
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return false;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    in_hex(bytes, sizeof(bytes), text);
     return true;
 }
 
@@ -78,6 +83,29 @@ bool sessions_redeem(struct sessions *s, const char *key, ns_t now, char token[S
 bool sessions_check(const struct sessions *s, const char *token, ns_t now)
 {
     return find(s, token, false, now) >= 0;
+}
+
+bool sessions_prove(const struct sessions *s, const char *id, const char *text, ns_t now,
+                    char proof[2 * SHA256_BYTES + 1])
+{
+    unsigned char hash[SHA256_BYTES];
+    char its_id[SESSION_ID];
+    struct sha256 h;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->v[i].once || s->v[i].expires <= now)
+            continue;
+        sha256_begin(&h);
+        sha256_add(&h, s->v[i].hash, SHA256_BYTES);
+        sha256_end(&h, hash);
+        in_hex(hash, SESSION_ID / 2, its_id);
+        if (strcmp(its_id, id) != 0)
+            continue;
+        hmac_sha256(s->v[i].hash, SHA256_BYTES, text, strlen(text), hash);
+        in_hex(hash, SHA256_BYTES, proof);
+        return true;
+    }
+    return false;
 }
 
 size_t sessions_expire(struct sessions *s, ns_t now)

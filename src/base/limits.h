@@ -42,24 +42,24 @@
 #define LIMIT_HTTP_IDLE_S 120              /* between two requests of a connection */
 #define LIMIT_API_CONNECTIONS 1024         /* to one address of the daemon at once */
 #define LIMIT_API_BODY_BYTES (2 << 20)     /* of a request that has a body: a job file in JSON */
-#define LIMIT_API_WORKERS 4             /* processes that read job files for the daemon at once */
-#define LIMIT_API_WORK_MS 20000         /* for one of them to answer */
-#define LIMIT_API_WORK_CPU_S 10         /* … of processor time */
-#define LIMIT_API_WORK_BYTES (64 << 20) /* … of its answer */
-#define LIMIT_API_PAST 4096                 /* jobs that have ended whose verdicts are remembered */
-#define LIMIT_API_PAGE 1000             /* jobs in one answer */
-#define LIMIT_API_STREAMS 64            /* at once */
-#define LIMIT_WEB_FILE_BYTES (4 << 20)  /* a file of MUSTER_WEB_DIR */
-#define LIMIT_API_EVENTS 20000          /* events in one answer */
-#define LIMIT_LOG_SETTLE_MS 150         /* until lines of several logs are in order */
-#define LIMIT_LOG_LINES 5000            /* lines of logs in one answer */
-#define LIMIT_STREAM_LINES 2000         /* … a second in a stream */
-#define LIMIT_API_USAGE_BYTES (16 << 20)    /* of usage.jsonl */
-#define LIMIT_PAI_LOG_BYTES (8 << 20)      /* of a log, for clients of OpenPAI: its end */
-#define LIMIT_SESSIONS 64               /* of the page, keys included; then the oldest ends */
-#define LIMIT_SESSION_S (12 * 3600)     /* for which a session lasts */
-#define LIMIT_KEY_S 60                  /* for which a one-time key can be used */
-#define LIMIT_METRIC_SERIES 4096        /* of a counter; the rest is counted together */
+#define LIMIT_API_WORKERS 4              /* processes that read job files for the daemon at once */
+#define LIMIT_API_WORK_MS 20000          /* for one of them to answer */
+#define LIMIT_API_WORK_CPU_S 10          /* … of processor time */
+#define LIMIT_API_WORK_BYTES (64 << 20)  /* … of its answer */
+#define LIMIT_API_PAST 4096              /* jobs that have ended whose verdicts are remembered */
+#define LIMIT_API_PAGE 1000              /* jobs in one answer */
+#define LIMIT_API_STREAMS 64             /* at once */
+#define LIMIT_WEB_FILE_BYTES (4 << 20)   /* a file of MUSTER_WEB_DIR */
+#define LIMIT_API_EVENTS 20000           /* events in one answer */
+#define LIMIT_LOG_SETTLE_MS 150          /* until lines of several logs are in order */
+#define LIMIT_LOG_LINES 5000             /* lines of logs in one answer */
+#define LIMIT_STREAM_LINES 2000          /* … a second in a stream */
+#define LIMIT_API_USAGE_BYTES (16 << 20) /* of usage.jsonl */
+#define LIMIT_PAI_LOG_BYTES (8 << 20)    /* of a log, for clients of OpenPAI: its end */
+#define LIMIT_SESSIONS 64                /* of the page, keys included; then the oldest ends */
+#define LIMIT_SESSION_S (12 * 3600)      /* for which a session lasts */
+#define LIMIT_KEY_S 60                   /* for which a one-time key can be used */
+#define LIMIT_METRIC_SERIES 4096         /* of a counter; the rest is counted together */
 #define LIMIT_LINK_QUEUE_BYTES                                                                     \
     (16 * 1024 * 1024)                  /* not yet read by muster; beyond it agents wait */
 #define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */

@@ -1,5 +1,5 @@
-/* serve_work.h - `muster serve --work`: what the daemon has done by a process of its own, because it
- * is about a job file that somebody sent (api/work.c).
+/* serve_work.h - `muster serve --work`: what the daemon has done by a process of its own,
+ * because it is about a job file that somebody sent (api/work.c).
  *
  * Standard input has {"what":"validate"|"explain"|"submit","request":{…}}, the body of the HTTP
  * request of that name (doc/design/api.md); or "file" of {"name","text"}, "retry" of

@@ -12,9 +12,8 @@ static const double commit_bounds[] = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 
 
 void tally_begin(struct tally *t)
 {
-    *t = (struct tally){
-        .wait = {.bounds = wait_bounds, .n_bounds = ARRAY_SIZE(wait_bounds)},
-        .commit = {.bounds = commit_bounds, .n_bounds = ARRAY_SIZE(commit_bounds)}};
+    *t = (struct tally){.wait = {.bounds = wait_bounds, .n_bounds = ARRAY_SIZE(wait_bounds)},
+                        .commit = {.bounds = commit_bounds, .n_bounds = ARRAY_SIZE(commit_bounds)}};
 }
 
 static void observe(struct histogram *h, ns_t time)

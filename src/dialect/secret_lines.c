@@ -108,8 +108,8 @@ static bool is_blank(const char *text, size_t len)
     return true;
 }
 
-/* block: the line belongs to a text of several lines, so that nothing in it is a key. Sets it if the
- * line begins one. */
+/* block: the line belongs to a text of several lines, so that nothing in it is a key. Sets
+ * it if the line begins one. */
 static void mask_line(const char *line, size_t len, bool *block, size_t *block_indent,
                       struct strbuf *out)
 {
@@ -129,7 +129,8 @@ static void mask_line(const char *line, size_t len, bool *block, size_t *block_i
         return;
     }
     strbuf_add(out, line, at);
-    strbuf_addstr(out, *block ? MASK : "\"" MASK "\""); /* what is masked can still be read as YAML */
+    strbuf_addstr(out,
+                  *block ? MASK : "\"" MASK "\""); /* what is masked can still be read as YAML */
     /* a quoted value may go on in the next line, where nothing is a key either */
     if (!*block && (line[at] == '"' || line[at] == '\'') && line[len - 1] != line[at]) {
         *block = true;
@@ -162,6 +163,15 @@ static void mask_yaml(const char *p, size_t len, struct strbuf *out)
         strbuf_add(out, p + n, brk);
         p += n + brk;
     }
+}
+
+static size_t number_length(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p + n < end && p[n] && strchr("0123456789+-.eE", p[n]))
+        n++;
+    return n > 0 && (*p == '-' || (*p >= '0' && *p <= '9')) ? n : 0;
 }
 
 /* Every literal from the key on, as far as its brackets go; a text whose brackets do not close is
@@ -204,13 +214,14 @@ static void mask_json(const char *p, size_t len, struct strbuf *out)
             } else if (depth == 0 && value && strchr(",}]", *p)) {
                 depth = -1;
             }
-            if (depth >= 0 && ((*p >= '0' && *p <= '9') || *p == '-' || *p == '.')) {
-                strbuf_addch(out, '0');
+            size_t n = depth >= 0 ? number_length(p, end) : 0;
+            if (n > 0) {
+                strbuf_addstr(out, "\"" MASK "\"");
                 value = true;
             } else {
                 strbuf_addch(out, *p);
             }
-            p++;
+            p += n ? n : 1;
         }
     }
 }

@@ -10,8 +10,8 @@
  * it names a Secret of Kubernetes, what follows `data` and `stringData`. */
 void hide_secret_lines(const struct doc *doc, bool json, struct diags *ds);
 
-/* A job file as somebody may see it: by the same rules, with *** in place of what would not be shown.
- * Its lines stay where they are. */
+/* A job file as somebody may see it: by the same rules, with *** in place of what would not
+ * be shown. Its lines stay where they are. */
 void mask_secret_lines(const char *text, size_t len, bool json, struct strbuf *out);
 
 #endif

@@ -24,8 +24,8 @@
 /* What was seen of a job that hung (inspect/hang.h). */
 #define HANG_TEXT "hang.txt"
 #define HANG_JSON "hang.json"
-/* The job file as it was: of a run that another muster may attach to, until its end; of a job of the
- * daemon. */
+/* The job file as it was: of a run that another muster may attach to, until its end; of a
+ * job of the daemon. */
 #define RUNDIR_JOB_FILE "job-file"
 #define RUNDIR_PLAN "plan.json" /* the plan, as `explain -o json` shows it */
 #define RUNDIR_USAGE "usage.jsonl" /* what each rank has used over time (inspect/usage_log.h) */

@@ -5,8 +5,9 @@
 
 #include "base/tap.h"
 
-static const char plan[] = "{\"jobs\":[{\"name\":\"list\",\"x\":{\"list\":[9]},\"list\": [ {\"a\":\"]},{\"}, "
-                           "[1,2],\"\\\"\",3 ],\"notes\":[]}]}";
+static const char plan[] =
+    "{\"jobs\":[{\"name\":\"list\",\"x\":{\"list\":[9]},\"list\": [ {\"a\":\"]},{\"}, "
+    "[1,2],\"\\\"\",3 ],\"notes\":[]}]}";
 
 static const char *cut(const char *text, size_t from, size_t n, struct strbuf *out)
 {

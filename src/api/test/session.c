@@ -70,10 +70,33 @@ static void kept(void)
     is_int(sessions_read(&again, "zz", NOW), -EINVAL, "nonsense");
 }
 
+#define EARLY (1000 * NS_PER_S)
+
+static void proof(void)
+{
+    static struct sessions s;
+    char text_of[2 * SHA256_BYTES + 1] = "";
+    const char *text = "muster-session\n127.0.0.1:8080\n00000000000000000000000000000000";
+
+    /* the token is "abc"; id and proof were computed with Python's hashlib and hmac */
+    sessions_read(&s,
+                  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+                  " 2000\n",
+                  EARLY);
+    ok(s.n == 1, "a session of which the token is known");
+    ok(sessions_prove(&s, "4f8b42c22dd3729b", text, EARLY, text_of), "is found by its id");
+    is_str(text_of, "aeb0812b1527a6e30271a403117111802ad0a8d7f002bb4e910d84f89a7ee02d",
+           "and the proof is HMAC-SHA-256");
+    ok(!sessions_prove(&s, "0000000000000000", text, EARLY, text_of), "another id is not found");
+    ok(!sessions_prove(&s, "4f8b42c22dd3729b", text, 2000 * NS_PER_S, text_of),
+       "nor is one that has expired");
+}
+
 int main(void)
 {
     keys();
     room();
     kept();
+    proof();
     return tap_done();
 }

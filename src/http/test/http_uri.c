@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "base/tap.h"
 
 static char out[64];
@@ -21,15 +22,14 @@ static const char *query(const char *text, const char *key)
 
 static bool add_pair(void *ctx, const char *key, const char *value)
 {
-    char *all = ctx;
-
-    (void)strcat(strcat(strcat(strcat(all, key), "="), value), ";");
+    strbuf_addf(ctx, "%s=%s;", key, value);
     return strcmp(key, "stop") != 0;
 }
 
 int main(void)
 {
-    char a[16], b[16], *const seg[] = {a, b}, all[128] = "";
+    char a[16], b[16], *const seg[] = {a, b};
+    auto_strbuf struct strbuf all = STRBUF_INIT;
 
     is_str(decode("a%20b%2F+", false), "a b/+", "percent");
     is_str(decode("a+b%2b", true), "a b+", "plus");
@@ -57,9 +57,9 @@ int main(void)
     is_str(query("aa=1", "a"), "nothing", "another key");
     is_str(query("a=%", "a"), "refused", "one that cannot be decoded");
     is_str(query("a=12345678", "a"), "refused", "a long one");
-    ok(http_query_each("a=1&&b=%20", add_pair, all), "all of them");
-    is_str(all, "a=1;b= ;", "in their order");
-    ok(!http_query_each("stop=1&a=2", add_pair, all), "until it is enough");
-    ok(!http_query_each("%=1", add_pair, all), "or refused");
+    ok(http_query_each("a=1&&b=%20", add_pair, &all), "all of them");
+    is_str(all.buf, "a=1;b= ;", "in their order");
+    ok(!http_query_each("stop=1&a=2", add_pair, &all), "until it is enough");
+    ok(!http_query_each("%=1", add_pair, &all), "or refused");
     return tap_done();
 }
