@@ -290,8 +290,8 @@ static void say_module(const struct job *job, const char *line, struct strbuf *o
                     facts->machine.python ? facts->machine.python : "this machine's Python");
 }
 
-/* Files without a name are gone with their process: a /dev/shm that is not full now may have been.
- * What torch says of it (line) is believed then. */
+/* Files without a name are gone with their process: a /dev/shm that is not full now may have been,
+ * and torch (line) suspects it. */
 static void say_memory(const struct job *job, const char *line, struct strbuf *out)
 {
     const struct ending *e = &job->cause.end;
@@ -304,11 +304,14 @@ static void say_memory(const struct job *job, const char *line, struct strbuf *o
     bool full = e->shm_free < SHM_FULL_BYTES;
     if (full)
         strbuf_addf(out, "/dev/shm was full: %lld MiB", (long long)(e->shm_size >> 20));
+    else if (line)
+        strbuf_addf(out, "shared memory may have been full: /dev/shm has %lld MiB",
+                    (long long)(e->shm_size >> 20));
     else
         strbuf_addf(out,
                     "/dev/shm was not full when the process had ended: %lld of %lld MiB were free",
                     (long long)(e->shm_free >> 20), (long long)(e->shm_size >> 20));
-    if (full && of_job > 0)
+    if ((full || line) && of_job > 0)
         strbuf_addstr(out, ", the size that the job file sets");
     if (!full && !line)
         strbuf_addstr(out, "; a mapped file that was truncated gives the same signal");

@@ -133,11 +133,11 @@ if /usr/bin/python3 -c 'import torch, mpi4py' 2>/dev/null; then
     sed "s|- python3 train_ddp.py|- python3 -c '$group'|" openpai-ddp.yaml >no-rank.yaml
     run_job no-rank.yaml
     like "$(report verdict)" 'RANK is not set in this job: torchrun or a PyTorch job sets it' "a rank variable that is missing"
-    hint "GLOO_SOCKET_IFNAME=nosuch0 python3 -c '$group'" 'no interface nosuch0 not found; replicas use lo' "an interface that is missing"
+    hint "GLOO_SOCKET_IFNAME=nosuch0 python3 -c '$group'" 'network interface nosuch0 not found; replicas use lo' "an interface that is missing"
     hint 'python3 -c "import torch; torch.ones(1).cuda()"' 'this machine has' "no GPU"
     hint 'python3 -c "import nosuchmodule"' 'nosuchmodule is not installed for .*python' "a module, with the interpreter"
     hint "python3 -c 'import socket; s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((\"\", int(__import__(\"os\").environ[\"MASTER_PORT\"]))); s.listen(); $group'" \
-        'two processes of this job listen there' "a port that is already in use"
+        'two processes of this job listen on it' "a port that is already in use"
     sed "s|- python3 train_ddp.py|- python3 -c 'import os; os.environ[\"RANK\"]'|" openpai-ddp.yaml >no-rank.yaml
     run_job no-rank.yaml
     like "$(report verdict)" 'RANK is not set in this job' "the same by a KeyError"
@@ -161,7 +161,7 @@ PYTHON
     sed -e 's|- python3 train_ddp.py|- python3 loader.py|' -e 's|^    resourcePerInstance|    extraContainerOptions: {shmMB: 16}\n&|' openpai-ddp.yaml >loader.yaml
     if grep -q shmMB loader.yaml && [ "$(id -u)" -eq 0 ]; then
         run_job loader.yaml
-        like "$rc $(report verdict)" '^[1-9].*/dev/shm has 16 MiB here, as the job says' "a small /dev/shm"
+        like "$rc $(report verdict)" '^[1-9].*/dev/shm has 16 MiB, the size that the job file sets' "a small /dev/shm"
     else
         skip "only root has a /dev/shm of its own"
     fi
