@@ -51,7 +51,7 @@ explains cifar10-single-mul-DDP-gloo-Apex-mixed.yaml "$apex" "why Apex cannot"
 explains cifar10-single-mul-DDP-gloo.yaml 'all 2 replicas of worker run .git clone. in the same directory' "why a real git clone would fail"
 run_job cifar10-single-mul-DDP-nccl.yaml
 like "$(cat "$err")" "warning: $nccl" "nccl: run says it before it starts"
-like "$rc $(report verdict)" '^1 .*this machine has no GPU: the device is cpu then, and torch.s backend gloo' "nccl: and so does the verdict"
+like "$rc $(report verdict)" '^1 .*this machine has no GPU; use device "cpu" and backend "gloo"' "nccl: and so does the verdict"
 run_job cifar10-single-mul-DDP-gloo-Apex-mixed.yaml
 like "$(cat "$err")" "warning: $apex" "Apex: run says it before it starts"
 like "$rc $(report verdict)" '^1 .*apex is not installed' "Apex: the verdict says what is missing"
