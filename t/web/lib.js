@@ -10,6 +10,11 @@
 //
 // ok(bool, name, why) is(got, want, name) like(text, regexp, name) · until(f, what) tries for 30 s, because a busy
 // machine is slow; no test passes because something was quick · skipAll(reason)
+//
+// about: src/web
+// about: src/api
+// about: src/http
+// about: src/cli/serve_work.c
 "use strict";
 const fs = require("fs");
 const net = require("net");
