@@ -84,7 +84,7 @@ struct daemon {
     uv_loop_t loop;
     struct store *store;
     struct server *server;
-    struct usage_watch *usage; /* of all its jobs */
+    struct usage_watch *usage;
     struct served **jobs; /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */
