@@ -2,7 +2,8 @@
  *
  *   run directory  STATE/muster/runs/RUN_ID   0700: logs/, marks, journal.jsonl, exits,
  *                                             usage.jsonl, hostfile, peers.json,
- *                                             report.json, command.json, scratch ->; Azure ML also outputs/, user_logs/
+ *                                             report.json, command.json, scratch ->;
+ *                                             Azure ML also outputs/, user_logs/
  *   scratch        RUNTIME/muster/RUN_ID      0700: sockets, MPI sessions, bin/ (ssh, rsh,
  *                                             muster-rank -> the shim; python ->
  *                                             python3 where there is none), run -> the run

@@ -101,6 +101,16 @@ static int columns_of(const char *s)
     return width;
 }
 
+static const char *line(int i)
+{
+    return t.lines ? t.lines[i].text : "";
+}
+
+static enum top_look look(int i)
+{
+    return t.lines ? t.lines[i].look : LOOK_PLAIN;
+}
+
 static const char *draw(void)
 {
     arena_free(t.a);
@@ -109,7 +119,7 @@ static const char *draw(void)
     t.lines = top_draw(t.a, &t.st, &t.data, &t.view);
     strbuf_truncate(&t.text, 0);
     for (int i = 0; i < t.st.rows; i++)
-        strbuf_addf(&t.text, "%s\n", t.lines[i].text);
+        strbuf_addf(&t.text, "%s\n", line(i));
     return t.text.buf;
 }
 
@@ -136,16 +146,6 @@ static enum top_action press(int key)
 
     (void)draw();
     return done;
-}
-
-static const char *line(int i)
-{
-    return t.lines ? t.lines[i].text : "";
-}
-
-static enum top_look look(int i)
-{
-    return t.lines ? t.lines[i].look : LOOK_PLAIN;
 }
 
 static const char *selected(void)
