@@ -195,7 +195,7 @@ static void job_note(struct strbuf *out, const struct context *c)
 
 static const struct column job_columns[] = {
     {"NAME", 16, false, 0, job_name},  {"STATE", 10, false, 28, job_state},
-    {"AGE", 9, true, 66, job_age},     {"RANKS", 7, true, 56, job_ranks},
+    {"AGE", 11, true, 66, job_age},    {"RANKS", 7, true, 56, job_ranks},
     {"CPU%", 6, true, 36, job_cpu},    {"MEM", 5, true, 44, job_memory},
     {"READ/s", 6, true, 90, job_read}, {"WRITE/s", 7, true, 90, job_written},
     {"ID", 20, false, 130, job_id},    {"LAST LINE", 0, false, 0, job_note},

@@ -160,8 +160,9 @@ static void test_jobs(void)
 {
     begin(24, 80);
     has(line(0), "2 running, 1 waiting, 1 ended", "the title counts");
-    has(line(1), "NAME             STATE            AGE   RANKS   CPU%   MEM LAST LINE", "columns");
-    has(line(2), "train            running        2.0 s     3/4    398  3.0G step 7\\x1b[2J",
+    has(line(1), "NAME             STATE              AGE   RANKS   CPU%   MEM LAST LINE",
+        "columns");
+    has(line(2), "train            running          2.0 s     3/4    398  3.0G step 7\\x1b[2J",
         "a running job, and nothing of its output acts on the terminal");
     has(line(4), "next             waiting", "a waiting one comes after those that run");
     has(line(4), "needs 4 GPU", "with the reason");
