@@ -105,6 +105,7 @@ static void test_series(void)
 
     is_int(s->n, 2, "two rows");
     is_int(r ? r->n : 0, 3, "without lines that go back in time, or are cut");
+    is_int(r ? r->v[0].cpu : 0, 50, "from the start of the run on");
     is_int(r ? r->v[1].cpu : 0, 100, "a second of CPU time in a second is 100 %%");
     is_int(r ? r->v[2].cpu : 1, 0, "CPU time that went back is no rate");
     is_int(r ? r->peak_memory : 0, 100, "the peak");
