@@ -362,7 +362,7 @@ $(B)/bench/%: bench/%.c
 	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $< $(BENCH_LIBS)
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
-FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal) \
+FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal story) \
     src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c fuzz/*.c))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))

@@ -13,7 +13,7 @@ ns_t clock_real(void);
 ns_t clock_mono(void);
 ns_t clock_boot(void); /* since boot, sleep included: what the kernel dates processes by */
 
-ns_t clock_cpu(void);  /* what this thread has used of a processor */
+ns_t clock_cpu(void); /* what this thread has used of a processor */
 
 /* The time of a run: looks like real time, but nobody can set it. It is the real time of the first
  * call, plus what has passed since, sleep included. All that a run compares, adds to or writes down

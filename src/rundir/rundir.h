@@ -1,7 +1,8 @@
 /* rundir.h - the directories of a run: what it leaves behind, and what it needs while it lives.
  *
  *   run directory  STATE/muster/runs/RUN_ID   0700: logs/, marks, journal.jsonl, exits,
- *                                             usage.jsonl, hostfile, peers.json, report.json, command.json, scratch ->;
+ *                                             usage.jsonl, hostfile, peers.json,
+ *                                             report.json, command.json, scratch ->;
  *                                             Azure ML also outputs/, user_logs/
  *   scratch        RUNTIME/muster/RUN_ID      0700: sockets, MPI sessions, bin/ (ssh, rsh,
  *                                             muster-rank -> the shim; python ->

@@ -127,7 +127,7 @@ static double value_of(const struct series_row *r, double ms, enum what what)
 {
     size_t low = 0, high = r->n;
 
-    if (r->n < 2 || ms < (double)r->v[what == CPU].ms || ms > (double)r->v[r->n - 1].ms)
+    if (r->n < 2 || ms < (double)r->v[0].ms || ms > (double)r->v[r->n - 1].ms)
         return NAN;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
@@ -157,7 +157,7 @@ static void add_line(struct strbuf *out, const struct chart *c, const struct ser
     bool begun = false;
 
     strbuf_addf(out, "<path class=\"%s\" d=\"", class);
-    for (size_t i = c->what == CPU ? 1 : 0; i < r->n; i += step) { /* no rate at the first */
+    for (size_t i = 0; i < r->n; i += step) {
         double x = c->p->usage->last_ms ? width * (double)r->v[i].ms / (double)c->p->usage->last_ms
                                         : 0,
                y = height - 1 - (height - 2) * value_at(&r->v[i], c->what) / c->most;

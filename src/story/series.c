@@ -60,15 +60,13 @@ static void add_point(struct reading *r, struct series_row *row, struct series_p
             memcpy(more, row->v, row->n * sizeof(*more));
         row->v = more;
     }
-    if (row->n > 0) {
-        const struct series_point *before = &row->v[row->n - 1];
+    const struct series_point begin = {0}, *before = row->n ? &row->v[row->n - 1] : &begin;
 
-        if (p.ms <= before->ms)
-            return;                      /* a rank twice in a line, or a clock that went back */
-        if (p.cpu_ms > before->cpu_ms) { /* less: a process of it has ended */
-            uint64_t cpu = (p.cpu_ms - before->cpu_ms) * 100 / (uint64_t)(p.ms - before->ms);
-            p.cpu = cpu < LIMIT_SERIES_CPU ? (uint32_t)cpu : LIMIT_SERIES_CPU;
-        }
+    if (row->n > 0 && p.ms <= before->ms)
+        return; /* a rank twice in a line, or a clock that went back */
+    if (p.cpu_ms > before->cpu_ms && p.ms > before->ms) { /* less: a process of it has ended */
+        uint64_t cpu = (p.cpu_ms - before->cpu_ms) * 100 / (uint64_t)(p.ms - before->ms);
+        p.cpu = cpu < LIMIT_SERIES_CPU ? (uint32_t)cpu : LIMIT_SERIES_CPU;
     }
     row->v[row->n++] = p;
     if (p.memory > row->peak_memory)

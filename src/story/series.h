@@ -14,7 +14,7 @@
 struct series_point {
     int64_t ms; /* since the run was created; ascending */
     uint64_t cpu_ms, memory, read, written;
-    uint32_t cpu; /* percent of one core since the point before; 0 at the first */
+    uint32_t cpu; /* percent of one core since the point before, or the start */
 };
 
 struct series_row {

@@ -58,7 +58,7 @@ static void fill(const struct layout *l, char *bar, const struct story_span *spa
 {
     int from = column_of(l, span->from), to = column_of(l, span->to);
 
-    memset(bar + from, with, (size_t)(to - from + 1));
+    memset(bar + from, with, (size_t)to - (size_t)from + 1);
     if (span->end >= STORY_FAILED)
         bar[to] = span->end == STORY_FAILED_FIRST ? 'X' : 'x';
 }

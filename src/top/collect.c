@@ -32,6 +32,7 @@ struct collector {
     struct usage *usage;
     struct arena *a; /* of the list */
     struct runs runs;
+    const struct run_ref **by_id, **ended_by_id;
     struct arena *ended_arena;
     struct runs ended; /* all of them, of a moment ago */
     ns_t list_again;
@@ -76,19 +77,39 @@ static bool is_open(const struct run_ref *run)
     return run->alive || run->kept_until;
 }
 
-static const struct run_ref *find(const struct runs *runs, const char *id)
+static int by_id(const void *x, const void *y)
 {
+    const struct run_ref *const *a = x, *const *b = y;
+
+    return strcmp((*a)->id, (*b)->id);
+}
+
+/* Runs by their ids, in their arena. */
+static const struct run_ref **index_of(struct arena *a, const struct runs *runs)
+{
+    const struct run_ref **v = ARENA_ARRAY(a, const struct run_ref *, runs->n + 1);
+
     for (size_t i = 0; i < runs->n; i++)
-        if (strcmp(runs->v[i].id, id) == 0)
-            return &runs->v[i];
-    return NULL;
+        v[i] = &runs->v[i];
+    if (runs->n > 1)
+        qsort(v, runs->n, sizeof(const struct run_ref *), by_id);
+    return v;
+}
+
+static const struct run_ref *find(const struct run_ref **index, size_t n, const char *id)
+{
+    const struct run_ref key = {.id = id}, *wanted = &key;
+    const struct run_ref **found =
+        n ? bsearch(&wanted, index, n, sizeof(const struct run_ref *), by_id) : NULL;
+
+    return found ? *found : NULL;
 }
 
 const struct run_ref *collector_run(const struct collector *c, const char *id)
 {
-    const struct run_ref *run = find(&c->runs, id);
+    const struct run_ref *run = find(c->by_id, c->runs.n, id);
 
-    return run ? run : find(&c->ended, id);
+    return run ? run : find(c->ended_by_id, c->ended.n, id);
 }
 
 /* Those that have ended are read again if one more has, and now and then. */
@@ -100,6 +121,7 @@ static void list_runs(struct collector *c)
     arena_free(c->a);
     c->a = arena_new();
     runs_living(c->a, &c->runs);
+    c->by_id = index_of(c->a, &c->runs);
     c->alive = c->runs.n;
     if (now < c->list_again && c->alive >= before)
         return;
@@ -107,6 +129,7 @@ static void list_runs(struct collector *c)
     arena_free(c->ended_arena);
     c->ended_arena = arena_new();
     runs_list(c->ended_arena, &c->ended);
+    c->ended_by_id = index_of(c->ended_arena, &c->ended);
     ns_t pause = (clock_cpu() - begun) * LIST_SHARE;
     c->list_again = now + (pause > LIST_LEAST ? pause : LIST_LEAST);
 }
@@ -162,27 +185,16 @@ static void add_job(const struct collector *c, const struct run_ref *run, struct
     top_use_add(&data->total, &job->use);
 }
 
-static int by_text(const void *x, const void *y)
-{
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 void collector_refresh(struct collector *c, struct arena *a, const struct top_state *st,
                        struct top_data *ret)
 {
-    auto_free const char **living = NULL;
-
     list_runs(c);
     usage_look(c->usage);
-    living = xcalloc(c->runs.n + 1, sizeof(*living));
-    for (size_t i = 0; i < c->runs.n; i++)
-        living[i] = c->runs.v[i].id;
-    if (c->runs.n > 1)
-        qsort(living, c->runs.n, sizeof(*living), by_text);
     *ret = (struct top_data){.now = clock_real(),
                              .jobs = ARENA_ARRAY(a, struct top_job, c->runs.n + c->ended.n + 1)};
     for (size_t i = 0; i < c->ended.n; i++)
-        if (!find(&c->runs, c->ended.v[i].id) && (!c->ended.v[i].alive || c->ended.v[i].kept_until))
+        if (!find(c->by_id, c->runs.n, c->ended.v[i].id) &&
+            (!c->ended.v[i].alive || c->ended.v[i].kept_until))
             add_job(c, &c->ended.v[i], ret);
     for (size_t i = 0; i < c->runs.n; i++)
         add_job(c, &c->runs.v[i], ret);

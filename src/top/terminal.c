@@ -41,8 +41,8 @@ struct terminal {
 /* --- signals ---------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t ended_by;
-static struct termios before; /* us */
-static char leave[128];       /* what the terminal is sent to leave the screen */
+static struct termios before;             /* us */
+static struct strbuf leave = STRBUF_INIT; /* what the terminal is sent to leave the screen */
 
 static void on_end(int sig)
 {
@@ -52,7 +52,7 @@ static void on_end(int sig)
 /* Our own crash: ncurses cannot be trusted any more. */
 static void on_crash(int sig)
 {
-    (void)!write(STDOUT_FILENO, leave, strlen(leave));
+    (void)!write(STDOUT_FILENO, leave.buf, leave.len);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
     (void)signal(sig, SIG_DFL);
     (void)raise(sig);
@@ -78,8 +78,8 @@ static void add_string(const char *name)
 
     (void)snprintf(cap, sizeof(cap), "%s", name);
     text = tigetstr(cap);
-    if (text && text != (char *)-1 && strlen(leave) + strlen(text) < sizeof(leave))
-        strcat(leave, text); /* NOLINT: it fits */
+    if (text && text != (char *)-1)
+        strbuf_addstr(&leave, text);
 }
 
 /* --- the screen ------------------------------------------------------------------------------- */
@@ -323,6 +323,7 @@ int top_show(const struct top_options *o, struct err *e)
     delscreen(t.screen);
     collector_free(t.collector);
     arena_free(t.a);
+    strbuf_release(&leave);
     if (ended_by) {
         (void)signal(ended_by, SIG_DFL);
         (void)raise(ended_by);

@@ -94,7 +94,7 @@ static struct cause cause_of(uint32_t process)
                           .rank = (int)process,
                           .process = (int)process,
                           .launch = -1,
-                          .end = t.job->procs[process].end,
+                          .end = {.at = t.now, .known = true, .code = 7, .max_rss = -1},
                           .exit_code = 7};
 }
 

@@ -101,6 +101,16 @@ static int columns_of(const char *s)
     return width;
 }
 
+static const char *line(int i)
+{
+    return t.lines ? t.lines[i].text : "";
+}
+
+static enum top_look look(int i)
+{
+    return t.lines ? t.lines[i].look : LOOK_PLAIN;
+}
+
 static const char *draw(void)
 {
     arena_free(t.a);
@@ -109,7 +119,7 @@ static const char *draw(void)
     t.lines = top_draw(t.a, &t.st, &t.data, &t.view);
     strbuf_truncate(&t.text, 0);
     for (int i = 0; i < t.st.rows; i++)
-        strbuf_addf(&t.text, "%s\n", t.lines[i].text);
+        strbuf_addf(&t.text, "%s\n", line(i));
     return t.text.buf;
 }
 
@@ -138,16 +148,11 @@ static enum top_action press(int key)
     return done;
 }
 
-static const char *line(int i)
-{
-    return t.lines[i].text;
-}
-
 static const char *selected(void)
 {
     for (int i = 0; i < t.st.rows; i++)
-        if (t.lines[i].look == LOOK_SELECTED)
-            return t.lines[i].text;
+        if (look(i) == LOOK_SELECTED)
+            return line(i);
     return "";
 }
 
@@ -155,8 +160,9 @@ static void test_jobs(void)
 {
     begin(24, 80);
     has(line(0), "2 running, 1 waiting, 1 ended", "the title counts");
-    has(line(1), "NAME             STATE            AGE   RANKS   CPU%   MEM LAST LINE", "columns");
-    has(line(2), "train            running        2.0 s     3/4    398  3.0G step 7\\x1b[2J",
+    has(line(1), "NAME             STATE              AGE   RANKS   CPU%   MEM LAST LINE",
+        "columns");
+    has(line(2), "train            running          2.0 s     3/4    398  3.0G step 7\\x1b[2J",
         "a running job, and nothing of its output acts on the terminal");
     has(line(4), "next             waiting", "a waiting one comes after those that run");
     has(line(4), "needs 4 GPU", "with the reason");
@@ -165,7 +171,7 @@ static void test_jobs(void)
     has(line(23), "q quit", "the keys");
     (void)press('a');
     has(t.text.buf, "old", "a shows those that have ended");
-    is_int(t.lines[5].look, LOOK_FAILED, "a failed one stands out");
+    is_int(look(5), LOOK_FAILED, "a failed one stands out");
     (void)press('s');
     has(selected(), "small", "by CPU");
     (void)press('r');
@@ -216,7 +222,7 @@ static void test_rows(void)
     has(line(0), "train: running", "its title");
     has(line(3), "  worker-0/0", "a rank below its replica");
     has(line(5), "worker-1/2", "a replica with one rank is one row");
-    is_int(t.lines[4].look, LOOK_FAILED, "a failed rank stands out");
+    is_int(look(4), LOOK_FAILED, "a failed rank stands out");
     has(line(4), "exit 7: one", "how it ended, and its last line");
     (void)press('s');
     has(line(2), "worker-0/1", "by CPU: the busiest rank first");
@@ -268,7 +274,7 @@ static void test_sizes(void)
                 (void)snprintf(t.st.job, TOP_TEXT, "%s", jobs[1].id);
                 (void)draw();
                 for (int i = 0; i < h; i++)
-                    fits &= columns_of(t.lines[i].text) <= w;
+                    fits &= columns_of(line(i)) <= w;
                 if (page < 2 && w >= 6)
                     shown &= *selected() != '\0';
             }
@@ -329,10 +335,10 @@ static void test_hostile(void)
         t.data.n_lines = 6;
         (void)draw();
         for (int i = 0; i < 12; i++) {
-            fits &= columns_of(t.lines[i].text) <= w;
-            for (const char *p = t.lines[i].text; *p; p++)
+            fits &= columns_of(line(i)) <= w;
+            for (const char *p = line(i); *p; p++)
                 clean &= (unsigned char)*p >= ' ' && *p != 0x7f;
-            clean &= !strstr(t.lines[i].text, "\xe2\x80\xae");
+            clean &= !strstr(line(i), "\xe2\x80\xae");
         }
     }
     ok(clean, "nothing in a log acts on the terminal");
