@@ -41,10 +41,10 @@ struct daemon_options {
     const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
     recorder_fn *record; /* NULL: nothing is kept */
-    bool stop_jobs; /* at SIGTERM: end the jobs, too */
-    int64_t cpus;   /* that jobs may use together; 0: all of this machine */
-    int64_t memory; /* likewise, bytes */
-    int64_t gpus;   /* likewise; -1: all of this machine */
+    bool stop_jobs;      /* at SIGTERM: end the jobs, too */
+    int64_t cpus;        /* that jobs may use together; 0: all of this machine */
+    int64_t memory;      /* likewise, bytes */
+    int64_t gpus;        /* likewise; -1: all of this machine */
     /* Reads the configuration, at the beginning and at SIGHUP; *ret lives in the arena. Negative:
      * it has errors, which were told. */
     int (*configure)(struct arena *a, struct daemon_config *ret);
