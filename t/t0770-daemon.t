@@ -156,6 +156,32 @@ run_muster delete "$holder"
 is "$rc" 0 "delete"
 unlike "$("$MUSTER" list -q)" "$holder" "the job is gone"
 
+# --- attach
+submit -n 2 -- sh -c 'echo first words; until [ -e attached ]; do sleep 0.05; done; echo last words; exit 6'
+holder=$id
+submit -n 2 -- sh -c 'echo later words; exit 3'
+"$MUSTER" attach "$id" >later.out 2>later.err &
+later=$!
+"$MUSTER" attach "$holder" >attach.out 2>attach.err &
+attached=$!
+ok "attach shows the output" wait_until 20 grep -q 'first words' attach.out
+kill -INT "$attached"
+wait "$attached"
+is "$?" 0 "Ctrl-C ends it"
+like "$(cat attach.err)" "detached; the job continues: muster attach $holder" "and says how to come back"
+is "$(state "$holder")" running "the job continues"
+"$MUSTER" attach "$holder" >attach.out 2>attach.err &
+attached=$!
+ok "it can be attached to again" wait_until 20 grep -q 'first words' attach.out
+touch attached
+wait "$attached"
+is "$?" 6 "attach has the exit code"
+like "$(cat attach.out)" 'last words' "and all of the output"
+like "$(cat attach.err)" 'exited with status 6' "and the verdict"
+wait "$later"
+is "$?" 3 "a job that waits is waited for"
+like "$(cat later.out)" 'later words' "with its output"
+
 # --- deadlines, commands that are not there
 submit -n 1 --max-duration 1s -- sleep 60
 run_muster wait "$id"

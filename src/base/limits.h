@@ -194,6 +194,7 @@
 #define LIMIT_VOLUME_OPTIONS 256              /* --volume */
 #define LIMIT_MODULE_MS 5000                  /* for Python to check whether a module exists */
 #define LIMIT_CODE_BYTES (256 << 20)          /* code and inputs that are sent into pods */
+#define LIMIT_DOCTOR_ASK_MS 20000             /* for the answer of a program */
 #define LIMIT_PROBE_KEPT_S 60                 /* that an isolation level is available */
 #define LIMIT_SNAPSHOT_UNUSED_S 3600          /* until one that no job has is removed */
 #define LIMIT_CODE_FILES 20000                /* their files and directories */

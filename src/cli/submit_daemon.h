@@ -61,6 +61,7 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
 
 /* Its parts: what is checked before a file is read (0 or the exit code), and the request. */
 int submit_check_options(const struct verb *verb, const struct submit_options *o);
+struct submit_code;
 void submit_put_request(struct strbuf *out, const struct submit_options *o,
                         const struct submitted *s, const struct strvec *words, const char *cwd,
                         const struct submit_code *code);

@@ -69,18 +69,18 @@ uid_t http_peer(const struct http_exchange *x);
 
 /* In handle(): the answer comes later. gone(arg) is called once if the client is gone before that;
  * the exchange must not be used any more then. */
-void http_defer(struct http_exchange *x, void (*gone)(void *arg), void *arg);
+void http_defer(struct http_exchange *c, void (*gone)(void *arg), void *arg);
 /* The deferred answer; its body and headers stay the caller's. */
-void http_finish(struct http_exchange *x, const struct http_answer *answer);
+void http_finish(struct http_exchange *c, const struct http_answer *a);
 
 /* Instead: the head of an answer without an end. */
-void http_stream_begin(struct http_exchange *x, const struct http_answer *head);
+void http_stream_begin(struct http_exchange *c, const struct http_answer *head);
 /* False: the client did not read LIMIT_HTTP_STREAM_BYTES, or is gone; the connection is closed, and
  * gone() is not called. */
-bool http_stream_send(struct http_exchange *x, const char *data, size_t n);
+bool http_stream_send(struct http_exchange *c, const char *data, size_t n);
 /* Closes the connection after what was sent; gone() is not called. */
-void http_stream_end(struct http_exchange *x);
+void http_stream_end(struct http_exchange *c);
 /* How much the client has not read yet. */
-size_t http_stream_waiting(const struct http_exchange *x);
+size_t http_stream_waiting(const struct http_exchange *c);
 
 #endif
