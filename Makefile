@@ -225,6 +225,8 @@ $(filter $(B)/unit/daemon/%,$(UNITS)): UNIT_LIBS = $(SQLITE_LIBS)
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
 	$(call link,-pie $(PKG_LIBS))
+$(B)/test/muster-serve: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ) $(DAEMON_OBJ)) $(B)/faults/base/clock.o
+	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS))
 $(B)/test/muster-shim: $(FAULT_OBJ)
 	$(call link,$(SHIM_LINK))
 $(B)/test/prog/%: t/prog/%.c
@@ -247,7 +249,7 @@ vpath %.c t/mpi examples
 mpicc = @mkdir -p $(@D); echo '  MPI  $@'; \
 	mpicc.$(notdir $(@D)) -std=gnu17 -O2 -Wall -Wextra $(STRICT) -o $@ $<
 
-test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-shim
+test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-serve $(B)/test/muster-shim
 
 # Most of them spend their time waiting: two at a time. What kills at random moments, floods, watches for
 # silence or wants a certain port has the machine for itself afterwards.
