@@ -343,8 +343,7 @@ static void raise_descriptors(void)
     }
 }
 
-/* One daemon for each state directory. The descriptor holds the lock. */
-static int lock_state(const char *dir, struct err *e)
+int daemon_lock(const char *dir, struct err *e)
 {
     auto_free char *path = xasprintf("%s/lock", dir);
     int r = io_mkdir_p(dir, 0700, e);
@@ -419,7 +418,7 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     if (!state)
         return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
     auto_free char *path = xasprintf("%s/jobs.db", state);
-    auto_close int lock = lock_state(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
+    auto_close int lock = daemon_lock(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
 
     if (lock < 0 || dir < 0)
         return lock < 0 ? lock : dir;
