@@ -238,6 +238,8 @@ $(filter $(B)/unit/http/%,$(UNITS)): UNIT_LIBS = $(CRYPTO_LIBS)
 # The same but for its clock, which a test can set.
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
 	$(call link,-pie $(PKG_LIBS))
+$(B)/test/muster-serve: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ) $(DAEMON_OBJ)) $(B)/faults/base/clock.o
+	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS))
 $(B)/test/muster-shim: $(FAULT_OBJ)
 	$(call link,$(SHIM_LINK))
 $(B)/test/prog/%: t/prog/%.c
@@ -260,7 +262,7 @@ vpath %.c t/mpi examples
 mpicc = @mkdir -p $(@D); echo '  MPI  $@'; \
 	mpicc.$(notdir $(@D)) -std=gnu17 -O2 -Wall -Wextra $(STRICT) -o $@ $<
 
-test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-shim
+test-programs: all $(UNITS) $(TEST_PROGS) $(B)/test/muster $(B)/test/muster-serve $(B)/test/muster-shim
 
 # Most of them spend their time waiting: two at a time. What kills at random moments, floods, watches for
 # silence or wants a certain port has the machine for itself afterwards.
@@ -362,10 +364,12 @@ $(B)/bench/%: bench/%.c
 	$(CC) -std=gnu17 -O2 -Wall -Wextra -o $@ $< $(BENCH_LIBS)
 
 FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not found; make deps FOR=fuzz))
+# settings.c needs the options and engines behind them: only its corpus is run, t/t0121-fuzz-corpus.t.
+FUZZED := $(filter-out fuzz/settings.c,$(wildcard fuzz/*.c))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal story) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c fuzz/*.c))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c $(FUZZED)))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
-FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/*.c))
+FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZED))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared
 # as strings.
 FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all

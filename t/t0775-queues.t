@@ -61,6 +61,7 @@ queues:
 YAML
 run_muster serve
 is "$rc" 1 "a configuration with errors is refused"
+# shellcheck disable=SC2016 # a text, and a script for an inner shell
 like "$(cat "$err")" 'config.yaml:3:3.*unknown key `wieght`' "with the place"
 
 # --- queues
@@ -179,6 +180,7 @@ touch b.go
 run_muster wait "$b"
 is "$rc" 4 "the job ends"
 ok "the preempted one resumes by itself" wait_until 20 is_in "$a" running
+# shellcheck disable=SC2016
 ok "from its beginning" wait_until 20 sh -c '[ "$(grep -c begin a.log)" = 4 ]'
 
 # --- a pause by a person releases its resources, too

@@ -85,7 +85,7 @@ wait "$watcher" 2>/dev/null
 is "$("$MUSTER" list -r -q | wc -l)" 0 "nothing runs"
 
 # --- refused
-for bad in lr =1 lr= lr=1,,2 lr=1, 1x=2 MUSTER_X=1; do
+for bad in lr =1 lr= lr=1,,2 'lr=1,' 1x=2 MUSTER_X=1; do
     run_muster submit --matrix "$bad" -n 1 -- true
     is "$rc" 2 "refused: --matrix $bad"
 done

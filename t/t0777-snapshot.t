@@ -104,6 +104,16 @@ is "$rc" 0 "an array"
 is "$(cat "$MUSTER_HOME"/runs/*/code/result.txt | wc -l)" 4 "writes into a copy for each job"
 is "$(snapshots)" 0 "and leaves no snapshot"
 
+# --- muster's own directory below that of the job
+cat >"$WORK/whole.yaml" <<'YAML'
+apiVersion: muster/v1
+name: whole
+roles: {worker: {command: 'ls -l h; ls'}}
+YAML
+submit "$WORK/whole.yaml"
+run_muster wait "$id"
+like "$("$MUSTER" logs "$id")" "h -> $WORK/h" "is not copied"
+
 # --- refused
 submit --in-place --snapshot -n 1 -- true
 is "$rc" 2 "--in-place and --snapshot"

@@ -17,6 +17,7 @@ ready()
 }
 zombies()
 {
+    # shellcheck disable=SC2009 # pgrep does not show states
     ps -o stat= --ppid "$daemon" | grep -c Z
 }
 none()
@@ -30,6 +31,7 @@ is "$rc" 124 "a job that hangs ends with 124"
 like "$("$MUSTER" show "$id")" 'without output or I/O|hang|no output' "show says why"
 ok "the report of the hang is there" test -s "$MUSTER_HOME/runs/$id/hang.json"
 like "$(cat "$MUSTER_HOME/runs/$id/hang.txt")" 'sleep' "with the processes"
+# shellcheck disable=SC2016 # for the job's shell
 id=$("$MUSTER" submit --hang-timeout 2s -n 1 -- sh -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done; exit 5')
 run_muster wait "$id"
 is "$rc" 5 "one that writes does not"

@@ -101,6 +101,7 @@
 #define LIMIT_SUBMIT_BYTES (4 << 20)   /* a submission: command line, environment, job file */
 #define LIMIT_DAEMON_BUFFER (64 << 20) /* requests to the daemon that are not complete */
 #define LIMIT_SUBMIT_MS 30000          /* for a submission to be stored */
+#define LIMIT_MATRIX 64                /* variables of one submission (--matrix) */
 #define LIMIT_SUBMIT_COUNT 10000       /* jobs of one submission (--count) */
 #define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
 #define LIMIT_DAEMON_START_MS 10000    /* for a daemon that submit has started to respond */

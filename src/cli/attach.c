@@ -95,7 +95,7 @@ static void on_interrupt(int sig)
     _exit(EXIT_FINE);
 }
 
-/* Its output from the beginning, then its verdict and its code. There is no need to hold it: it runs
+/* Its output from the beginning, then its verdict and its code. Nothing is held: the job runs
  * without us, and any number of terminals may look. */
 static int follow_served(struct arena *a, const struct run_ref *run, bool quiet)
 {

@@ -323,7 +323,7 @@ static void check_daemon(struct findings *fs)
 
 static void check_all(struct findings *fs)
 {
-    const struct job_spec none = {.name = "doctor", .dialect = "muster-v1"};
+    const struct job_spec none = {.name = "doctor", .dialect = ""};
     struct facts facts = {0};
     struct err e;
 

@@ -50,6 +50,8 @@ int matrix_check(const struct verb *verb, const struct strvec *matrix, int64_t c
 {
     int64_t total = count;
 
+    if (matrix->n > LIMIT_MATRIX)
+        return usage_error(verb, "at most %d --matrix, not %zu", LIMIT_MATRIX, matrix->n);
     for (size_t i = 0; i < matrix->n; i++) {
         int code = check_word(verb, matrix, i);
 

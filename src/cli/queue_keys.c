@@ -94,7 +94,7 @@ struct queue *queue_keys_read(const struct binder *b, const struct queue_keys *k
     for (size_t i = 0; i < n; i++) {
         read_queue(b, &keys[i], &v[i]);
         for (size_t k = 0; k < i; k++)
-            if (!strcmp(v[i].name, v[k].name))
+            if (keys[i].name && keys[k].name && !strcmp(v[i].name, v[k].name))
                 diag_at(b->ds, node_get(keys[i].at, "name"), "E0106", NULL,
                         "duplicate queue \"%s\"", v[i].name);
     }

@@ -33,7 +33,7 @@ extern const struct bind_table queue_table_day, queue_table_config;
 extern const char *const queue_preemption_words[]; /* by enum queue_preemption, NULL-terminated */
 
 /* The queues, in the arena of the binder, names included. Two of one name are an error. */
-struct queue *queue_keys_read(const struct binder *b, const struct queue_keys *v, size_t n,
+struct queue *queue_keys_read(const struct binder *b, const struct queue_keys *keys, size_t n,
                               uint32_t *ret_n);
 
 /* Values of a key, otherwise if it is absent; what is wrong becomes a diagnostic. */

@@ -32,6 +32,14 @@ static char *root_of(const struct submitted *s, const char *cwd)
     return realpath(dir, NULL);
 }
 
+/* STATE/muster, or MUSTER_HOME: the store is its daemon/code. */
+static char *home_of(const char *store)
+{
+    auto_free char *path = xasprintf("%s/../..", store);
+
+    return realpath(path, NULL);
+}
+
 int submit_code_take(const struct submit_options *o, const struct submitted *s, const char *cwd,
                      struct submit_code *ret, struct err *e)
 {
@@ -49,7 +57,8 @@ int submit_code_take(const struct submit_options *o, const struct submitted *s, 
     if (r < 0)
         return r;
     auto_free char *name = rundir_new_id(), *to = xasprintf("%s/%s", store, name);
-    r = snapshot_take(root, to, e);
+    auto_free char *home = home_of(store);
+    r = snapshot_take(root, to, home, e);
     if (r < 0)
         return r;
     ret->root = root;

@@ -6,5 +6,6 @@ const struct verb *const verbs[] = {
     &verb_generate, &verb_list,     &verb_top,    &verb_show,     &verb_report,  &verb_events,
     &verb_logs,     &verb_wait,     &verb_attach, &verb_cancel,   &verb_pause,   &verb_resume,
     &verb_exec,     &verb_rerun,    &verb_delete, &verb_prune,    &verb_open,    &verb_apply,
-    &verb_sim,      &verb_operator, &verb_schema, &verb_doctor,   &verb_help,    NULL,
+    &verb_sim,      &verb_operator, &verb_schema, &verb_doctor,   &verb_fsck,    &verb_help,
+    NULL,
 };

@@ -23,6 +23,8 @@ int64_t array_total(const struct node *request)
     const struct node *matrix = node_get(request, "matrix"), *count = node_get(request, "count");
     int64_t total = count && count->type == NODE_INT ? count->i : 1;
 
+    if (n_axes(matrix) > LIMIT_MATRIX)
+        return 0;
     for (size_t i = 0; i < n_axes(matrix); i++) {
         if (total < 1 || total > LIMIT_SUBMIT_COUNT ||
             n_values(matrix->items[i]) > LIMIT_SUBMIT_COUNT)
@@ -35,13 +37,15 @@ int64_t array_total(const struct node *request)
 void array_vars(const struct node *request, int64_t index, struct strvec *ret)
 {
     const struct node *matrix = node_get(request, "matrix");
-    size_t place[64] = {0}, n = n_axes(matrix);
+    size_t place[LIMIT_MATRIX] = {0}, n = n_axes(matrix), rest = (size_t)index;
 
-    if (n > sizeof(place) / sizeof(place[0])) /* more than 64 axes with one value each */
-        return;
     for (size_t i = n; i-- > 0;) {
-        place[i] = (size_t)index % n_values(matrix->items[i]);
-        index /= (int64_t)n_values(matrix->items[i]);
+        size_t values = n_values(matrix->items[i]);
+
+        if (i >= LIMIT_MATRIX || values == 0) /* array_total() has refused it */
+            return;
+        place[i] = rest % values;
+        rest /= values;
     }
     for (size_t i = 0; i < n; i++) {
         const struct node *axis = matrix->items[i];

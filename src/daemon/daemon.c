@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -294,12 +295,44 @@ static void load_one(void *ctx, const struct stored *row)
         d->last_turn = row->turn;
 }
 
-static int load(struct daemon *d, struct err *e)
+static bool any_started(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->jobs[i]->row.state == STORED_STARTED)
+            return true;
+    return false;
+}
+
+/* Times of running jobs count from a base (clock_run()) that a daemon takes from the real clock,
+ * which may have been set since. So the next one takes the base of its predecessor while jobs
+ * run, unless the machine was started again. */
+static void keep_clock(const struct daemon *d, int dir)
+{
+    auto_strbuf struct strbuf boot = STRBUF_INIT, kept = STRBUF_INIT;
+    long long base = 0;
+    char *end;
+
+    (void)io_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64, &boot, NULL);
+    strbuf_truncate(&boot, strcspn(boot.buf, "\n"));
+    if (boot.len > 0 && any_started(d) && io_read_regular(dir, "clock", 128, &kept, NULL) == 0 &&
+        strncmp(kept.buf, boot.buf, boot.len) == 0 && kept.buf[boot.len] == ' ') {
+        base = strtoll(kept.buf + boot.len, &end, 10);
+        if (*end == '\n' && base > 0)
+            clock_run_set_base(base);
+    }
+    strbuf_truncate(&kept, 0);
+    strbuf_addf(&kept, "%s %lld\n", boot.buf, (long long)clock_run_base());
+    (void)io_write_atomic(dir, "clock", kept.buf, kept.len, NULL);
+    kill_point(KILL_CLOCK_KEPT);
+}
+
+static int load(struct daemon *d, int dir, struct err *e)
 {
     int r = store_each(d->store, load_one, d, e);
 
     if (r < 0)
         return r;
+    keep_clock(d, dir);
     if (store_last_number(d->store) > d->last_number)
         d->last_number = store_last_number(d->store);
     for (size_t i = 0; i < d->n; i++)
@@ -321,8 +354,7 @@ static void raise_descriptors(void)
     }
 }
 
-/* One daemon for each state directory. The descriptor holds the lock. */
-static int lock_state(const char *dir, struct err *e)
+int daemon_lock(const char *dir, struct err *e)
 {
     auto_free char *path = xasprintf("%s/lock", dir);
     int r = io_mkdir_p(dir, 0700, e);
@@ -401,10 +433,11 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     if (!state)
         return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
     auto_free char *path = xasprintf("%s/jobs.db", state);
-    auto_close int lock = lock_state(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
+    auto_close int lock = daemon_lock(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
 
     if (lock < 0 || dir < 0)
         return lock < 0 ? lock : dir;
+    auto_close int home = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     raise_descriptors();
     tally_begin(&d.tally);
     int r = store_open(path, &d.store, e);
@@ -418,7 +451,7 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     make_handles(&d);
     r = config_read(&d, e);
     if (r == 0)
-        r = load(&d, e);
+        r = load(&d, home, e);
     if (r == 0)
         r = server_open(&d, dir, &d.server, e);
     if (r == 0 && opts->front)

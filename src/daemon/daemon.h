@@ -55,6 +55,15 @@ struct daemon_options {
  * -EPROTO: its database is that of a newer muster. Weak: only muster-serve has it. */
 int daemon_serve(const struct daemon_options *opts, struct err *e) __attribute__((weak));
 
+struct fsck_options {
+    bool repair;
+    void (*tell)(const char *text, bool mended); /* a problem */
+};
+/* Checks the database against the run directories. *ret_left: problems that were not mended.
+ * -EBUSY: a daemon is running. */
+int daemon_fsck(const struct fsck_options *opts, size_t *ret_left, struct err *e)
+    __attribute__((weak));
+
 /* The names of kill_points.h, NULL-terminated. */
 const char *const *daemon_kill_points(void) __attribute__((weak));
 

@@ -21,6 +21,7 @@ const char *const kill_point_names[KILL_POINTS + 1] = {
     [KILL_CANCEL_POSTED] = "cancel-posted",
     [KILL_CODE_COPIED] = "code-copied",
     [KILL_CODE_PRUNED] = "code-pruned",
+    [KILL_CLOCK_KEPT] = "clock-kept",
     [KILL_PREEMPTED] = "preempted",
     [KILL_RELEASED] = "released",
     [KILL_MOVED] = "moved",

@@ -21,6 +21,7 @@ enum kill_point {
     KILL_ADOPTED,              /* a job of an earlier daemon is attached to */
     KILL_CODE_COPIED,          /* the code of a job was copied into its run directory */
     KILL_CODE_PRUNED,          /* and removed again, but for what it has written */
+    KILL_CLOCK_KEPT,           /* the base of times is noted, jobs are not taken over yet */
     KILL_PREEMPTED,            /* a job was told to make room, nothing is committed */
     KILL_RELEASED,             /* it is paused and holds nothing; likewise */
     KILL_MOVED,                /* it has other GPUs than before, and is to be planned again */

@@ -275,6 +275,8 @@ static int make_dirs(struct rundir *rd, struct err *e)
 {
     struct stat st;
 
+    if (!rd->path || !rd->scratch)
+        return err_set(e, -EINVAL, "the run has no directory");
     if (lstat(rd->path, &st) == 0)
         (void)io_remove_tree(AT_FDCWD, rd->path, NULL);
     if (lstat(rd->scratch, &st) == 0)

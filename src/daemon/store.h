@@ -50,6 +50,9 @@ struct stored { /* one job; texts belong to whoever made it */
 
 struct store;
 
+/* One process for each state directory: the descriptor holds the lock. -EBUSY: another has it. */
+int daemon_lock(const char *state, struct err *e);
+
 /* Creates or opens the database. -EPROTO: made by a newer muster. -EBADMSG: damaged. */
 int store_open(const char *path, struct store **ret, struct err *e);
 void store_close(struct store *s); /* NULL is fine; commits nothing */

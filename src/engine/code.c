@@ -114,7 +114,8 @@ static int walk_entry(struct walk *w, int fd, const char *name, const char *path
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : err_sys(w->e, -errno, "cannot access %s", entry.from);
     bool is_git = strcmp(name, ".git") == 0;
-    if (is_git || ignore_has(&w->ignore, path, S_ISDIR(st.st_mode))) {
+    bool skipped = w->list->skip && strcmp(entry.from, w->list->skip) == 0;
+    if (is_git || skipped || ignore_has(&w->ignore, path, S_ISDIR(st.st_mode))) {
         w->list->left_out += !is_git;
         entry.is_left_out = true;
         if (w->list->names_left_out)

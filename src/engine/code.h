@@ -31,6 +31,7 @@ struct code_list {
     size_t n, cap;
     int64_t bytes;       /* of all files */
     bool names_left_out; /* set by the caller: what is left out has entries, too */
+    const char *skip;    /* likewise: absolute path of a directory that is left out; or NULL */
     const char *place;   /* likewise: who has this much room; NULL: pods */
     size_t left_out, leads_out;
     const char *left_out_by, *first_out; /* ".gitignore"; the first link that leads out */

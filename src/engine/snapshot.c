@@ -88,9 +88,10 @@ static int put_entry(const struct code_entry *x, const char *from, int dir, stru
                                           : 0;
 }
 
-int snapshot_take(const char *from, const char *to, struct err *e)
+int snapshot_take(const char *from, const char *to, const char *skip, struct err *e)
 {
-    struct code_list list = {.names_left_out = true, .place = "copied when a job is submitted"};
+    struct code_list list = {
+        .names_left_out = true, .skip = skip, .place = "copied when a job is submitted"};
     int r = code_add(&list, from, "", "use --in-place to run in the directory itself", e);
 
     if (r == 0 && mkdir(to, 0700) < 0)

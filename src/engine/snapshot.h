@@ -12,9 +12,10 @@
 
 #include "base/err.h"
 
-/* Copies the directory `from` to `to`, which must not exist. -E2BIG: it is larger than
+/* Copies the directory `from` to `to`, which must not exist. skip (or NULL) is a directory below it
+ * that is left out: that of muster itself, with all other copies. -E2BIG: it is larger than
  * LIMIT_CODE_BYTES or LIMIT_CODE_FILES. On failure nothing is left. */
-int snapshot_take(const char *from, const char *to, struct err *e);
+int snapshot_take(const char *from, const char *to, const char *skip, struct err *e);
 
 /* Copies a snapshot with all that is in it; blocks of files are shared where the file system can.
  */

@@ -67,6 +67,7 @@ int main(void)
         "queues: [{weight: 1}]\n",
         "queues: [{name: ''}]\n",
         "queues: [{name: a}, {name: a}]\n",
+        "queues: [{weight: 1}, {weight: 2}]\n",
         "queues: [{name: a, weight: 0}]\n",
         "queues: [{name: a, priority: 101}]\n",
         "queues: [{name: a, quota: {cpus: many}}]\n",

@@ -1,0 +1,72 @@
+/* fsck.c - `muster fsck`: the daemon's database against what is on the disk; a verb of muster-serve,
+ * because it needs SQLite.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "cli/diagnose.h"
+#include "cli/place.h"
+#include "cli/target.h"
+#include "cli/tell.h"
+#include "daemon/daemon.h"
+
+struct options {
+    bool repair;
+};
+
+static void tell_problem(const char *text, bool mended)
+{
+    auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+    strbuf_add_escaped(&safe, text, strlen(text));
+    printf("%s%s\n", safe.buf, mended ? " (removed)" : "");
+}
+
+static int run_fsck(const struct verb *verb, int argc, char **argv)
+{
+    static char muster[] = "muster";
+    auto_free char **words = xcalloc((size_t)argc + 2, sizeof(*words));
+    struct options o = {0};
+    struct operands ops;
+    size_t left = 0;
+    struct err e;
+
+    words[0] = muster;
+    memcpy(words + 1, argv, (size_t)argc * sizeof(*words));
+    int code = target_operands(verb, &o, argc, argv, 0, &ops);
+    if (code != 0)
+        return code;
+    if (!daemon_fsck) {
+        (void)place_become("serve", words, &e);
+        tell_error("%s", e.text);
+        return EXIT_FAILED;
+    }
+    const struct fsck_options how = {.repair = o.repair, .tell = tell_problem};
+    if (daemon_fsck(&how, &left, &e) < 0) {
+        tell_error("%s%s", e.text,
+                   e.code == -EBUSY ? "; end it first (its jobs continue): SIGTERM" : "");
+        return EXIT_FAILED;
+    }
+    code = finish_output();
+    return code ? code : left ? EXIT_FAILED : EXIT_FINE;
+}
+
+static const struct opt opts[] = {
+    {"repair", 0, OPT_FLAG, offsetof(struct options, repair),
+     .help = "remove rows and snapshots that belong to nothing any more"},
+    OPT_END,
+};
+
+const struct verb verb_fsck = {
+    .name = "fsck",
+    .synopsis = "[--repair]",
+    .summary = "check the daemon's database against the run directories",
+    .about = "Checks the database, the run directory and report of each job, run directories that "
+             "the database does not have, and copies of code that belong to no job. The daemon "
+             "must not run; running jobs are not disturbed.",
+    .opts = opts,
+    .usage_exit = EXIT_USAGE,
+    .run = run_fsck,
+};
