@@ -230,7 +230,7 @@ async function daemon() {
     };
     let child = null, log = "";
     const me = {
-        home, muster,
+        home, env, muster,
         log: () => log,
         async start() {
             child = spawn(MUSTER, ["serve"], {env, cwd: home, stdio: ["ignore", "pipe", "pipe"]});
