@@ -30,7 +30,7 @@ export function open(root) {
     const fit = h("input", {type: "checkbox", onchange: () => check()});
     const sets = h("div", {class: "options"});
     const queue = h("select", {"aria-label": "Queue"}, h("option", {value: ""}, "Default queue"));
-    const priority = h("input", {type: "number", placeholder: "0", "aria-label": "Priority", step: "1"});
+    const priority = h("input", {type: "number", placeholder: "50", "aria-label": "Priority", step: "1", min: "0", max: "100"});
     const dir = h("input", {type: "text", placeholder: "home directory", "aria-label": "Working directory of the submission", onchange: () => {
         cwd = dir.value.trim();
         check();

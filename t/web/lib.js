@@ -10,6 +10,7 @@
 //
 // ok(bool, name, why) is(got, want, name) like(text, regexp, name) · until(f, what) tries for 30 s, because a busy
 // machine is slow; no test passes because something was quick · skipAll(reason)
+// about: src/web src/api src/http src/daemon src/client/serve tools/web tools/browser
 "use strict";
 const fs = require("fs");
 const net = require("net");
