@@ -72,15 +72,15 @@ name: trainer
 roles:
   worker: {replicas: 2, command: 'echo $MUSTER_INDEX; until [ -e finish ]; do sleep 0.05; done'}
 YAML
-submit job.yaml
+submit --in-place job.yaml
 first=$id
 ok "a job file runs" wait_until 20 is_in "$first" running
-submit job.yaml
+submit --in-place job.yaml
 is "$rc" 1 "a second job of that name is refused"
 like "$(cat "$err")" "\"trainer\" is in use by $first \(running\); use --replace" "with the id of the first"
 is "$(cat "$out")" "" "and no id"
 cp job.yaml kept.yaml
-submit --replace job.yaml
+submit --in-place --replace job.yaml
 is "$rc" 0 "--replace"
 second=$id
 run_muster wait "$first"
@@ -96,13 +96,13 @@ is "$rc" 0 "exec"
 touch finish
 run_muster wait "$second"
 is "$rc" 0 "the file is that of the submission, whatever became of it"
-submit job.yaml
+submit --in-place job.yaml
 is "$rc" 2 "a file that is no job is bad usage"
 
 # --- waiting, with the reason
 rm -f finish
 cp kept.yaml job.yaml
-submit job.yaml
+submit --in-place job.yaml
 holder=$id
 submit -n 2 -- true
 waits=$id
@@ -155,6 +155,32 @@ like "$(cat "$err")" 'needs 100 CPUs, this machine has 2: it can never start' "w
 run_muster delete "$holder"
 is "$rc" 0 "delete"
 unlike "$("$MUSTER" list -q)" "$holder" "the job is gone"
+
+# --- attach
+submit -n 2 -- sh -c 'echo first words; until [ -e attached ]; do sleep 0.05; done; echo last words; exit 6'
+holder=$id
+submit -n 2 -- sh -c 'echo later words; exit 3'
+"$MUSTER" attach "$id" >later.out 2>later.err &
+later=$!
+"$MUSTER" attach "$holder" >attach.out 2>attach.err &
+attached=$!
+ok "attach shows the output" wait_until 20 grep -q 'first words' attach.out
+kill -INT "$attached"
+wait "$attached"
+is "$?" 0 "Ctrl-C ends it"
+like "$(cat attach.err)" "detached; the job continues: muster attach $holder" "and says how to come back"
+is "$(state "$holder")" running "the job continues"
+"$MUSTER" attach "$holder" >attach.out 2>attach.err &
+attached=$!
+ok "it can be attached to again" wait_until 20 grep -q 'first words' attach.out
+touch attached
+wait "$attached"
+is "$?" 6 "attach has the exit code"
+like "$(cat attach.out)" 'last words' "and all of the output"
+like "$(cat attach.err)" 'exited with status 6' "and the verdict"
+wait "$later"
+is "$?" 3 "a job that waits is waited for"
+like "$(cat later.out)" 'later words' "with its output"
 
 # --- deadlines, commands that are not there
 submit -n 1 --max-duration 1s -- sleep 60
@@ -227,7 +253,7 @@ ok "it ends at SIGTERM" wait_until 20 test ! -e "$MUSTER_HOME/run/daemon/control
 python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA user_version=99")' "$MUSTER_HOME/daemon/jobs.db"
 run_muster serve
 is "$rc" 1 "a newer database is refused"
-like "$(cat "$err")" 'has version 99, this muster supports up to 1' "with both versions"
+like "$(cat "$err")" 'has version 99, this muster supports up to 2' "with both versions"
 submit -n 1 -- true
 like "$(cat "$err")" 'the daemon did not start: .*has version 99' "submit says why no daemon was started"
 done_testing

@@ -9,6 +9,15 @@ cd "$WORK" || exit 1
 export MUSTER_HOME="$WORK/h"
 answers=$WORK/answers
 : >"$answers"
+mkdir -m 700 h
+cat >h/config.yaml <<'END'
+queues:
+  - name: default
+  - name: small
+    weight: 3
+    priority: 7
+    quota: {cpus: 1.5, gpus: 1}
+END
 ok "the daemon is ready" serve --cpus 4 --gpus 2
 is "$(stat -c %a "$http")" 600 "the socket is for its user"
 
@@ -201,6 +210,9 @@ ask_json POST /api/v1/jobs '{"argv":["-n","4","--","true"]}'
 waits=$(json ids.0 body)
 ask GET /api/v1/queue
 is "$code $(json machine.cpus body) $(json machine.used.cpus body) $(json machine.gpus.# body)" "200 4 2 2" "the queue: the machine"
+is "$(json queues.0.name body) $(json queues.0.quota body) $(json queues.0.share body)" "default null 0.5" "a queue"
+is "$(json queues.1.weight body) $(json queues.1.priority body) $(json queues.1.quota.cpus body) $(json queues.1.quota.gpus body) $(json queues.1.quota.memory body)" \
+    "3 7 1.5 1 null" "one with a quota"
 is "$(json running.0.id body) $(json waiting.0.id body) $(json waiting.0.place body)" "$id $waits 1" "who runs and who waits"
 like "$(json waiting.0.waiting body)" 'CPU' "and why"
 ask GET "/api/v1/jobs/$waits"

@@ -84,6 +84,14 @@ static void add_reason(void *ctx, struct served *s, const char *why)
     }
 }
 
+/* It has not started, or has made room for another job. */
+static bool is_in_line(const struct served *s)
+{
+    if (s->row.state == STORED_WAITING)
+        return !s->act;
+    return s->row.state == STORED_STARTED && s->row.standing == STANDING_RELEASED;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 void entries_all(struct api *api, struct arena *a, struct entries *ret)
@@ -97,7 +105,7 @@ void entries_all(struct api *api, struct arena *a, struct entries *ret)
         if (d->jobs[i]->is_new)
             continue;
         of_served(d->jobs[i], &ret->v[ret->n]);
-        waits |= d->jobs[i]->row.state == STORED_WAITING && !d->jobs[i]->act;
+        waits |= is_in_line(d->jobs[i]);
         ret->n++;
     }
     if (waits)
@@ -118,7 +126,7 @@ bool entries_find(struct api *api, struct arena *a, const char *id, struct entry
 
     if (s && s->is_new)
         return false;
-    if (s && s->row.state == STORED_WAITING && !s->act) { /* with the reason */
+    if (s && is_in_line(s)) { /* with the reason */
         struct entries one = {.v = ret, .n = 1};
 
         of_served(s, ret);

@@ -9,12 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/strvec.h"
 #include "journal/journal.h"
 #include "rundir/log_name.h"
 #include "rundir/marks.h"
+
+#define MS_MOST (INT64_MAX / NS_PER_MS) /* later is nobody's time */
 
 enum { CHUNK_LEAST = 4096, CHUNK_MOST = 1 << 20, PAGE_BYTES = 8 << 20 };
 
@@ -137,7 +140,7 @@ static void take_mark(struct logs_of *lo, char *line)
     char *p = line;
     int64_t ms = strtoll(line, &p, 10);
 
-    if (p == line || *p != ' ')
+    if (p == line || *p != ' ' || ms < 0 || ms > MS_MOST)
         return;
     uint64_t offset = strtoull(p + 1, &p, 10);
     if (p[0] != ' ' || !p[1] || p[2] != ' ' || !p[3])
@@ -257,7 +260,7 @@ bool log_place_read(struct arena *a, const char *text, struct log_place *ret)
     char *end;
     int64_t ms = strtoll(text, &end, 10);
 
-    if (end == text || *end != '.' || ms < 0)
+    if (end == text || *end != '.' || ms < 0 || ms > MS_MOST)
         return false;
     text = end + 1;
     uint64_t offset = strtoull(text, &end, 10);

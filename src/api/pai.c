@@ -11,12 +11,12 @@
 #include "api/parts.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "doc/json_read.h"
 #include "http/http_uri.h"
 #include "job/status.h"
 #include "journal/journal.h"
 #include "rundir/command_line.h"
-#include "rundir/log_name.h"
 
 #define TAIL_BYTES (16 * 1024) /* of a log with tail-mode=true */
 
@@ -413,16 +413,18 @@ void serve_pai_execution(struct call *c)
 /* --- logs ------------------------------------------------------------------------------------- */
 
 /* The log of a task's attempt: "ROLE-INDEX[.rank-…][.attempt-N][.restart-N].log". */
-static bool log_of(int dir_fd, const struct call *c, struct strbuf *ret)
+static bool log_of(const struct call *c, struct strbuf *ret)
 {
-    long attempt = strtol(c->seg[1], NULL, 10) + 1, restart = strtol(c->seg[4], NULL, 10);
+    uint32_t attempt, restart;
 
-    (void)dir_fd;
+    if (num_u32(c->seg[1], &attempt) < 0 || num_u32(c->seg[4], &restart) < 0 ||
+        attempt > LIMIT_ATTEMPTS)
+        return false;
     strbuf_addf(ret, "%s-%s", c->seg[2], c->seg[3]);
-    if (attempt > 1)
-        strbuf_addf(ret, ".attempt-%ld", attempt);
+    if (attempt > 0)
+        strbuf_addf(ret, ".attempt-%u", attempt + 1);
     if (restart > 0)
-        strbuf_addf(ret, ".restart-%ld", restart);
+        strbuf_addf(ret, ".restart-%u", restart);
     strbuf_addstr(ret, ".log");
     return !strchr(ret->buf, '/');
 }
@@ -434,7 +436,7 @@ static int open_log(struct call *c, struct arena *a, struct entry *en, struct st
     const char *dir = entry_dir(en, a);
     auto_close int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     auto_close int logs = fd < 0 ? -1 : openat(fd, "logs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int log = logs >= 0 && log_of(fd, c, name) ? io_open_regular(logs, name->buf, O_RDONLY, 0) : -1;
+    int log = logs >= 0 && log_of(c, name) ? io_open_regular(logs, name->buf, O_RDONLY, 0) : -1;
 
     if (log < 0)
         answer_error(c->answer, 404, NULL, "The log of this task is not found.");

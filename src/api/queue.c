@@ -6,7 +6,8 @@
 
 static bool holds(const struct served *s)
 {
-    return s->row.state == STORED_STARTED && s->act && !s->act->told;
+    return s->row.state == STORED_STARTED && s->act && !s->act->told &&
+           s->row.standing != STANDING_RELEASED;
 }
 
 static void add_use(struct machine_use *u, const struct served *s)
@@ -110,13 +111,52 @@ static double share_of(const struct daemon *d, const struct of_queue *q)
     return most;
 }
 
+static const struct queue *configured(const struct daemon *d, const char *name)
+{
+    for (uint32_t i = 0; i < d->config.n_queues; i++)
+        if (strcmp(d->config.queues[i].name, name) == 0)
+            return &d->config.queues[i];
+    return NULL;
+}
+
+static void kv_limit(struct json *j, const char *key, int64_t limit)
+{
+    json_key(j, key);
+    if (limit == QUEUE_UNLIMITED)
+        json_null(j);
+    else
+        json_int(j, limit);
+}
+
+static void put_quota(struct json *j, const struct queue *conf)
+{
+    const int64_t *v = conf ? conf->quota.v : NULL;
+
+    if (!v || (v[QUEUE_CPU] == QUEUE_UNLIMITED && v[QUEUE_MEMORY] == QUEUE_UNLIMITED &&
+               v[QUEUE_GPU] == QUEUE_UNLIMITED)) {
+        json_null(j);
+        return;
+    }
+    json_object(j);
+    if (v[QUEUE_CPU] == QUEUE_UNLIMITED)
+        json_kv_null(j, "cpus");
+    else
+        put_cpus(j, "cpus", v[QUEUE_CPU]);
+    kv_limit(j, "memory", v[QUEUE_MEMORY]);
+    kv_limit(j, "gpus", v[QUEUE_GPU]);
+    json_end(j);
+}
+
 static void put_queue(struct json *j, const struct daemon *d, const struct of_queue *q)
 {
+    const struct queue *conf = configured(d, q->name);
+
     json_object(j);
     json_kv_str(j, "name", q->name);
-    json_kv_int(j, "weight", 1);
-    json_kv_int(j, "priority", 0);
-    json_kv_null(j, "quota");
+    json_kv_int(j, "weight", conf ? conf->weight : 1);
+    json_kv_int(j, "priority", conf ? conf->priority : 0);
+    json_key(j, "quota");
+    put_quota(j, conf);
     put_number(j, "share", share_of(d, q));
     json_kv_int(j, "running", q->running);
     json_kv_int(j, "waiting", q->waiting);
@@ -125,10 +165,13 @@ static void put_queue(struct json *j, const struct daemon *d, const struct of_qu
 
 static void put_queues(struct json *j, const struct daemon *d, struct arena *a)
 {
-    struct of_queue *v = ARENA_ARRAY(a, struct of_queue, d->n + 2);
+    struct of_queue *v = ARENA_ARRAY(a, struct of_queue, d->n + d->config.n_queues + 2);
     size_t n = 0;
 
-    (void)queue_named(v, &n, "default");
+    for (uint32_t i = 0; i < d->config.n_queues; i++)
+        (void)queue_named(v, &n, d->config.queues[i].name);
+    if (n == 0)
+        (void)queue_named(v, &n, "default");
     for (size_t i = 0; i < d->n; i++) {
         const struct served *s = d->jobs[i];
         struct machine_use u = {0};
@@ -136,7 +179,7 @@ static void put_queues(struct json *j, const struct daemon *d, struct arena *a)
         if (s->row.state == STORED_ENDED)
             continue;
         struct of_queue *q = queue_named(v, &n, s->row.queue);
-        q->waiting += s->row.state == STORED_WAITING;
+        q->waiting += s->row.state == STORED_WAITING || s->row.standing == STANDING_RELEASED;
         if (!holds(s))
             continue;
         add_use(&u, s);
@@ -188,7 +231,8 @@ void serve_queue(struct call *c)
 
         if (!en->served || en->outcome)
             continue;
-        if (en->served->row.state == STORED_WAITING)
+        if (en->served->row.state == STORED_WAITING ||
+            en->served->row.standing == STANDING_RELEASED)
             waiting[n_waiting++] = *en;
         else
             running[n_running++] = *en;

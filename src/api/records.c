@@ -14,6 +14,7 @@
 #include "rundir/rundir.h"
 
 #define USAGE_NAME "usage.jsonl"
+#define NUMBER_MOST (INT64_C(1) << 53) /* in it; what is more was not measured */
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
@@ -199,7 +200,9 @@ static struct series *series_of(struct picture *p, const char *replica, int64_t 
 
 static int64_t number(const struct node *row, size_t i)
 {
-    return row->items[i]->type == NODE_INT ? row->items[i]->i : -1;
+    const struct node *n = row->items[i];
+
+    return n->type == NODE_INT && n->i >= 0 && n->i < NUMBER_MOST ? n->i : -1;
 }
 
 /* CPU time becomes percent of a core since the look before. */
@@ -207,7 +210,8 @@ static void add_look(struct picture *p, const struct node *line)
 {
     const struct node *ms = node_get(line, "ms"), *of = node_get(line, "of");
 
-    if (!ms || ms->type != NODE_INT || !of || of->type != NODE_SEQ || p->n >= p->most)
+    if (!ms || ms->type != NODE_INT || ms->i < 0 || ms->i >= NUMBER_MOST || !of ||
+        of->type != NODE_SEQ || p->n >= p->most)
         return;
     for (size_t i = 0; i < of->n; i++) {
         const struct node *row = of->items[i];

@@ -128,6 +128,7 @@
 #define LIMIT_OTHER_LOGS 1024            /* logs searched for the first failure */
 #define LIMIT_TREE_DEPTH 256             /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50     /* run directories without outputs that are kept by default */
+#define LIMIT_OPERANDS 1000    /* names of list */
 #define LIMIT_RUNS_SHOWN 20    /* newest runs in `list`; --all shows the rest */
 #define LIMIT_OUTPUTS 64       /* entries of a run directory that are named as outputs */
 #define LIMIT_ASK_LIST_MS 1000 /* for a run to reply to `list` */
@@ -156,6 +157,7 @@
 #define LIMIT_ERRNO 4095    /* the largest error number of the kernel */
 #define LIMIT_ERR_TEXT 1024 /* text of a struct err */
 #define LIMIT_QUEUE_RESERVATIONS 32 /* waiting jobs with a reservation, per decision */
+#define LIMIT_QUEUES 256            /* in the configuration */
 #define LIMIT_QUEUE_GPUS 64         /* of one machine, by their ids */
 #define LIMIT_DAY_JOBS 1000000      /* of `sim --queue` */
 #define LIMIT_DAY_MACHINES 100000   /* likewise */
@@ -171,6 +173,9 @@
 #define LIMIT_VOLUME_OPTIONS 256              /* --volume */
 #define LIMIT_MODULE_MS 5000                  /* for Python to check whether a module exists */
 #define LIMIT_CODE_BYTES (256 << 20)          /* code and inputs that are sent into pods */
+#define LIMIT_DOCTOR_ASK_MS 20000             /* for the answer of a program */
+#define LIMIT_PROBE_KEPT_S 60                 /* that an isolation level is available */
+#define LIMIT_SNAPSHOT_UNUSED_S 3600          /* until one that no job has is removed */
 #define LIMIT_CODE_FILES 20000                /* their files and directories */
 #define LIMIT_OVERLAY_BYTES (4LL << 30)       /* the layer of --overlay in memory */
 

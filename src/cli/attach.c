@@ -3,8 +3,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -74,6 +78,56 @@ static int check(const struct run_ref *run)
     return EXIT_MUSTER;
 }
 
+/* --- a job of the daemon ---------------------------------------------------------------------- */
+
+static char followed[64];
+
+/* Only what may be called here: the job is left alone. */
+static void on_interrupt(int sig)
+{
+    static const char text[] = "\nmuster: note: detached; the job continues: muster attach ";
+    struct iovec v[] = {{(void *)(uintptr_t)text, sizeof(text) - 1},
+                        {followed, strlen(followed)},
+                        {(void *)(uintptr_t) "\n", 1}};
+
+    (void)sig;
+    (void)!writev(STDERR_FILENO, v, ARRAY_SIZE(v));
+    _exit(EXIT_FINE);
+}
+
+/* Its output from the beginning, then its verdict and its code. There is no need to hold it: it runs
+ * without us, and any number of terminals may look. */
+static int follow_served(struct arena *a, const struct run_ref *run, bool quiet)
+{
+    static const struct timespec moment = {.tv_nsec = 200 * NS_PER_MS};
+    const struct sigaction act = {.sa_handler = on_interrupt};
+    char *logs[] = {arena_strdup(a, "logs"), arena_strdup(a, "-f"), arena_strdup(a, run->id), NULL};
+    char *wait[] = {arena_strdup(a, "wait"), arena_strdup(a, run->id), NULL};
+    struct run_ref after;
+
+    (void)snprintf(followed, sizeof(followed), "%s", run->id);
+    (void)sigaction(SIGINT, &act, NULL);
+    (void)sigaction(SIGQUIT, &act, NULL);
+    if (!quiet)
+        (void)fprintf(stderr, "muster: note: %s (%s) is %s; Ctrl-C detaches, the job continues\n",
+                      run->id, run->name, run->state);
+    after = *run;
+    while (!*after.dir && after.alive) { /* it waits in the queue */
+        (void)nanosleep(&moment, NULL);
+        if (runs_find(a, run->id, RUNS_NEWEST, &after, NULL) < 0)
+            return EXIT_MUSTER;
+    }
+    (void)verb_logs.run(&verb_logs, 3, logs);
+    int code = verb_wait.run(&verb_wait, 2, wait);
+    if (!quiet && runs_find(a, run->id, RUNS_NEWEST, &after, NULL) == 0 && *after.verdict) {
+        auto_strbuf struct strbuf safe = STRBUF_INIT;
+
+        strbuf_add_escaped(&safe, after.verdict, strlen(after.verdict));
+        (void)fprintf(stderr, "muster: %s\n", safe.buf);
+    }
+    return code;
+}
+
 static int run_attach(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -87,6 +141,8 @@ static int run_attach(const struct verb *verb, int argc, char **argv)
         code = usage_error(verb, "ID is required");
     if (code == 0)
         code = target_pick(verb, a, ops.v[0], RUNS_ONLY, &run);
+    if (code == 0 && run.served && run.alive && !o.report)
+        return follow_served(a, &run, o.quiet);
     if (code == 0)
         code = check(&run);
     if (code != 0)
@@ -115,6 +171,9 @@ const struct verb verb_attach = {
         "run from the cluster, and exits with the job's own code.\n"
         "\n"
         "Ctrl-C stops the job. Ctrl-\\ (SIGQUIT) detaches again.\n"
+        "\n"
+        "Of a job of the daemon (muster submit), shows the output from its beginning, then the "
+        "verdict. Ctrl-C detaches, and the job continues.\n"
         "\n" TARGET_ID "One muster at a time can be attached to a run.",
     .opts = opts,
     .usage_exit = EXIT_MUSTER,

@@ -26,6 +26,8 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
     struct err e;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
+    if (code == 0 && ops.n && target_is_array(ops.v[0]))
+        return target_ask_array(verb, ops.v[0], o.now ? "kill" : "cancel", "being stopped");
     if (code == 0)
         code = target_pick(verb, a, ops.n ? ops.v[0] : NULL, RUNS_LIVING, &run);
     if (code == 0 && run.kept_until)
@@ -53,7 +55,7 @@ const struct verb verb_cancel = {
         "Sends SIGTERM to every process and, after the grace period, SIGKILL; a second cancel "
         "sends SIGKILL at once. Returns as soon as the run has the request; use muster wait "
         "to wait for its end. The exit code of the run is 143. A detached job is cancelled in the "
-        "cluster, and its end is waited for.\n\n" TARGET_ABOUT,
+        "cluster, and its end is waited for.\n\n" TARGET_ARRAY TARGET_ABOUT,
     .opts = opts,
     .usage_exit = EXIT_USAGE,
     .run = run_cancel,

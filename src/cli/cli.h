@@ -72,7 +72,7 @@ extern const struct verb verb_run, verb_validate, verb_explain, verb_convert, ve
     verb_schema;
 extern const struct verb verb_list, verb_show, verb_events, verb_logs, verb_wait, verb_cancel,
     verb_attach, verb_pause, verb_resume, verb_exec, verb_rerun, verb_delete, verb_prune, verb_open,
-    verb_sim, verb_apply, verb_operator, verb_submit, verb_serve, verb_help;
+    verb_sim, verb_apply, verb_operator, verb_submit, verb_serve, verb_doctor, verb_help;
 
 /* `run` with these words, for rerun: a run directory that is there already is left alone. */
 int run_again(int argc, char **argv);

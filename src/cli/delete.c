@@ -81,6 +81,11 @@ static int delete_one(const struct options *o, const struct run_ref *run, bool b
     return EXIT_FINE;
 }
 
+static int first_of(int a, int b)
+{
+    return a ? a : b;
+}
+
 static int run_delete(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {0};
@@ -94,6 +99,16 @@ static int run_delete(const struct verb *verb, int argc, char **argv)
     for (int i = 0; i < ops.n; i++) {
         auto_arena struct arena *a = arena_new();
         struct run_ref run;
+
+        if (target_is_array(ops.v[i])) {
+            struct runs runs;
+            int r = target_array(verb, a, ops.v[i], &runs);
+
+            for (size_t k = 0; k < runs.n; k++)
+                r = first_of(r, delete_one(&o, &runs.v[k], false));
+            code = code ? code : r;
+            continue;
+        }
         int r = target_pick(verb, a, ops.v[i], RUNS_ONLY, &run);
         if (r == 0)
             r = delete_one(&o, &run, strchr(ops.v[i], '/') != NULL);

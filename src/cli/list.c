@@ -2,7 +2,9 @@
  *
  * The table has the newest ones and those that run; what programs read (-q, -o json) is complete.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "base/num.h"
@@ -11,16 +13,68 @@
 #include "cli/target.h"
 #include "cli/tell.h"
 #include "doc/json.h"
+#include "doc/json_read.h"
+#include "doc/yaml_write.h"
 
 struct options {
-    const char *output;
-    bool running, quiet, all;
+    const char *output, *state, *queue;
+    bool running, quiet, all, watch;
+    struct operands ops; /* @ID, or a part of the name */
 };
+
+#define WATCH_MS 1000
 
 /* Also one that goes on without its muster. */
 static bool is_open(const struct run_ref *run)
 {
     return run->alive || run->kept_until;
+}
+
+/* Why the queue lets it wait, or NULL. */
+static const char *reason_of(const struct run_ref *run)
+{
+    return run->waiting && *run->waiting ? run->waiting : run->held_up;
+}
+
+/* Is word one of "running,waiting"? */
+static bool is_listed(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list;; at += strcspn(at, ",") + 1) {
+        size_t n = strcspn(at, ",");
+
+        if (n == len && strncmp(at, word, n) == 0)
+            return true;
+        if (!at[n])
+            return false;
+    }
+}
+
+static bool is_wanted(const struct runs *runs, const struct run_ref *run, const struct options *o)
+{
+    bool named = o->ops.n == 0;
+
+    if ((o->running && !is_open(run)) || (o->state && !is_listed(o->state, run->state)) ||
+        (o->queue && (!run->queue || strcmp(o->queue, run->queue) != 0)))
+        return false;
+    for (int i = 0; i < o->ops.n; i++)
+        named |= target_is_array(o->ops.v[i]) ? runs_in_array(runs, run, o->ops.v[i])
+                                              : strstr(run->name, o->ops.v[i]) != NULL;
+    return named;
+}
+
+/* Leaves those that are wanted, in the same order. */
+static void filter(struct runs *runs, const struct options *o, struct arena *a)
+{
+    struct runs wanted = *runs;
+
+    wanted.v = ARENA_ARRAY(a, struct run_ref, runs->n + 1);
+    wanted.n = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        if (is_wanted(runs, &runs->v[i], o))
+            wanted.v[wanted.n++] = runs->v[i];
+    *runs = wanted;
 }
 
 static void kv_time(struct json *j, const char *key, ns_t at)
@@ -80,30 +134,49 @@ static void json_job(struct json *j, const struct run_ref *run)
     kv_time(j, "submitted", run->submitted ? run->submitted : run->started);
     kv_time(j, "started", run->started);
     kv_time(j, "ended", run->ended);
-    json_kv_str(j, "waiting", run->waiting && *run->waiting ? run->waiting : NULL);
+    json_kv_str(j, "waiting", reason_of(run));
+    if (run->array) {
+        json_kv_str(j, "array", run->array);
+        json_kv_str(j, "matrix", run->matrix);
+    }
     json_end(j);
 }
 
-static void print_json(const struct runs *runs, bool running)
+static void put_json(const struct runs *runs, struct strbuf *out)
 {
-    auto_strbuf struct strbuf sb = STRBUF_INIT;
-    struct json j = JSON_PRETTY(&sb);
+    struct json j = JSON_PRETTY(out);
 
     json_object(&j);
     json_key(&j, "runs");
     json_array(&j);
     for (size_t i = 0; i < runs->n; i++)
-        if (is_open(&runs->v[i]) || !running)
-            json_run(&j, &runs->v[i]);
+        json_run(&j, &runs->v[i]);
     json_end(&j);
     json_key(&j, "jobs");
     json_array(&j);
     for (size_t i = 0; i < runs->n; i++)
-        if (is_open(&runs->v[i]) || !running)
-            json_job(&j, &runs->v[i]);
+        json_job(&j, &runs->v[i]);
     json_end(&j);
     json_end(&j);
+}
+
+static void print_json(const struct runs *runs)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT;
+
+    put_json(runs, &sb);
     printf("%s\n", sb.buf);
+}
+
+static void print_yaml(struct arena *a, const struct runs *runs)
+{
+    auto_strbuf struct strbuf sb = STRBUF_INIT, yaml = STRBUF_INIT;
+
+    put_json(runs, &sb);
+    const struct node *jobs = node_get(json_node(a, sb.buf, sb.len), "jobs");
+    if (jobs)
+        yaml_write(&yaml, jobs);
+    (void)fwrite(yaml.buf, 1, yaml.len, stdout);
 }
 
 /* Names come from job files, and the rest from files that anybody may have damaged. */
@@ -115,7 +188,28 @@ static const char *cell(struct arena *a, const char *text)
     return safe.len ? arena_strdup(a, safe.buf) : "-";
 }
 
-static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
+static void print_heads(bool wide)
+{
+    printf("%-21s %-24s %-22s ", "ID", "NAME", "DIALECT");
+    if (wide)
+        printf("%-12s %-8s %-20s ", "QUEUE", "PRIORITY", "SUBMITTED");
+    printf("%-10s %s\n", "STATE", "AGE");
+}
+
+static void print_wide(struct arena *a, const struct run_ref *run)
+{
+    char at[CLOCK_TEXT] = "-";
+    ns_t submitted = run->submitted ? run->submitted : run->started;
+
+    if (submitted) {
+        (void)clock_rfc3339(submitted, at);
+        memcpy(at + 19, "Z", 2); /* without milliseconds */
+    }
+    printf("%-12s %-8s %-20s ", cell(a, run->queue ? run->queue : ""),
+           run->queue ? arena_printf(a, "%d", run->priority) : "-", at);
+}
+
+static void print_row(struct arena *a, const struct run_ref *run, ns_t now, bool wide)
 {
     char age[DURATION_TEXT] = "-";
     const char *state =
@@ -124,60 +218,123 @@ static void print_row(struct arena *a, const struct run_ref *run, ns_t now)
     ns_t since = run->started ? run->started : run->submitted;
     if (since)
         (void)age_text(((run->now ? run->now : now) - since) / NS_PER_MS, age);
-    printf("%-21s %-24s %-22s %-10s %s", cell(a, run->id), cell(a, run->name),
-           cell(a, run->dialect), cell(a, state), age);
-    if (run->waiting && *run->waiting)
-        printf("  %s", cell(a, run->waiting));
+    printf("%-21s %-24s %-22s ", cell(a, run->id), cell(a, run->name), cell(a, run->dialect));
+    if (wide)
+        print_wide(a, run);
+    printf("%-10s %s", cell(a, state), age);
+    if (reason_of(run))
+        printf("  %s", cell(a, reason_of(run)));
+    if (run->matrix)
+        printf("  %s", cell(a, run->matrix));
     putchar('\n');
 }
 
+/* Those that have not ended, and the newest others. */
 static void print_table(struct arena *a, const struct runs *runs, const struct options *o)
 {
+    bool wide = strcmp(o->output, "wide") == 0;
     ns_t now = clock_real();
     size_t shown = 0, left = 0;
 
     for (size_t i = 0; i < runs->n; i++) {
         const struct run_ref *run = &runs->v[i];
-        if (o->running && !is_open(run))
-            continue;
+
         if (!o->all && !is_open(run) && runs->n - i > LIMIT_RUNS_SHOWN) {
             left++;
             continue;
         }
         if (shown++ == 0)
-            printf("%-21s %-24s %-22s %-10s %s\n", "ID", "NAME", "DIALECT", "STATE", "AGE");
-        print_row(a, run, now);
+            print_heads(wide);
+        print_row(a, run, now, wide);
     }
     if (left > 0) {
         (void)fflush(stdout);
         (void)fprintf(stderr, "%zu more; use --all to list them\n", left);
     }
     if (shown == 0 && runs->fault.code == 0)
-        (void)fprintf(stderr, o->running ? "no job is running\n" : "there are no runs\n");
+        (void)fprintf(stderr, "%s\n",
+                      o->running                             ? "no job is running"
+                      : o->state || o->queue || o->ops.n > 0 ? "no job matches"
+                                                             : "there are no runs");
 }
 
-static void print_ids(const struct runs *runs, bool running)
+static void print_ids(const struct runs *runs)
 {
     for (size_t i = 0; i < runs->n; i++)
-        if (is_open(&runs->v[i]) || !running)
-            printf("%s\n", runs->v[i].id);
+        printf("%s\n", runs->v[i].id);
+}
+
+/* --- watching --------------------------------------------------------------------------------- */
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool was_seen(const struct strvec *sorted, char *word)
+{
+    return sorted->n && bsearch(&word, sorted->v, sorted->n, sizeof(*sorted->v), compare_words);
+}
+
+/* A row for each job that changes, until Ctrl-C. What is known of a run is its place in `seen`,
+ * words "ID STATE REASON". */
+static int watch(struct options *o)
+{
+    static const struct timespec moment = {.tv_nsec = (WATCH_MS % 1000) * NS_PER_MS,
+                                           .tv_sec = WATCH_MS / 1000};
+    auto_strvec struct strvec seen = STRVEC_INIT;
+
+    for (bool first = true;; first = false) {
+        auto_arena struct arena *a = arena_new();
+        struct strvec now = STRVEC_INIT;
+        struct runs runs;
+
+        runs_list(a, &runs);
+        filter(&runs, o, a);
+        if (first)
+            print_table(a, &runs, o);
+        for (size_t i = 0; i < runs.n; i++) {
+            const struct run_ref *run = &runs.v[i];
+
+            strvec_pushf(&now, "%s %s %s", run->id, run->state,
+                         reason_of(run) ? reason_of(run) : "");
+            if (!first && !was_seen(&seen, now.v[i]))
+                print_row(a, run, clock_real(), strcmp(o->output, "wide") == 0);
+        }
+        if (now.n)
+            qsort(now.v, now.n, sizeof(*now.v), compare_words);
+        strvec_release(&seen);
+        seen = now;
+        int code = finish_output();
+        if (code != 0)
+            return code;
+        (void)nanosleep(&moment, NULL);
+    }
 }
 
 static int run_list(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
     struct options o = {.output = "human"};
-    struct operands ops;
     struct runs runs;
-    int code = target_operands(verb, &o, argc, argv, 0, &ops);
+    int code = target_operands(verb, &o, argc, argv, LIMIT_OPERANDS, &o.ops);
+    bool table = strcmp(o.output, "human") == 0 || strcmp(o.output, "wide") == 0;
 
     if (code != 0)
         return code;
+    if (o.watch && (!table || o.quiet))
+        return usage_error(verb, "--watch prints a table and cannot be used with -o %s",
+                           o.quiet ? "name" : o.output);
+    if (o.watch)
+        return watch(&o);
     runs_list(a, &runs);
+    filter(&runs, &o, a);
     if (strcmp(o.output, "json") == 0)
-        print_json(&runs, o.running);
-    else if (o.quiet)
-        print_ids(&runs, o.running);
+        print_json(&runs);
+    else if (strcmp(o.output, "yaml") == 0)
+        print_yaml(a, &runs);
+    else if (o.quiet || strcmp(o.output, "name") == 0)
+        print_ids(&runs);
     else
         print_table(a, &runs, &o);
     code = finish_output();
@@ -187,24 +344,31 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     return EXIT_FAILED;
 }
 
-static const char *const outputs[] = {"human", "json", NULL};
+static const char *const outputs[] = {"human", "wide", "json", "yaml", "name", NULL};
 
 static const struct opt opts[] = {
     {"all", 'a', OPT_FLAG, offsetof(struct options, all),
      .help = "list all runs, not only the newest 20"},
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
-     .help = "human (default) or json"},
+     .help = "human (default), wide: with queue, priority and time, json, yaml, or name: ids only"},
     {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet), .help = "ids only"},
     {"running", 'r', OPT_FLAG, offsetof(struct options, running),
      .help = "list only runs that have not ended"},
+    {"state", 's', OPT_STRING, offsetof(struct options, state), "STATE,…",
+     .help = "list only runs in one of these states, such as waiting,running"},
+    {"queue", 0, OPT_STRING, offsetof(struct options, queue), "NAME",
+     .help = "list only jobs of this queue"},
+    {"watch", 'w', OPT_FLAG, offsetof(struct options, watch),
+     .help = "then print a row for each job that changes, until Ctrl-C"},
     OPT_END,
 };
 
 const struct verb verb_list = {
     .name = "list",
-    .synopsis = "[OPTION…]",
+    .synopsis = "[OPTION…] [NAME… | @ID…]",
     .summary = "list running and finished jobs",
     .about =
+        "NAME is a part of a job's name, @ID means all jobs of an array. "
         "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
         "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
         "one that continues in a cluster is `detached`; a job that waits in the daemon's queue is "

@@ -8,7 +8,7 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/nearest.h"
-#include "base/num.h"
+#include "cli/queue_keys.h"
 #include "doc/bind.h"
 #include "doc/yaml.h"
 
@@ -24,21 +24,6 @@ struct in_machine {
     const char *name;
     struct in_request has;
     int32_t count;
-};
-
-struct in_quota {
-    const struct node *at;
-    const struct node *cpus, *memory;
-    int32_t gpus, ports;
-};
-
-struct in_queue {
-    const struct node *at;
-    const char *name;
-    const struct in_quota *quota;
-    int32_t weight, priority;
-    bool preemptible, closed;
-    const struct node *max_duration;
 };
 
 struct in_job { /* also a kind of generated jobs */
@@ -61,7 +46,7 @@ struct in_generate {
 struct in_day {
     const struct node *at;
     BIND_LIST(struct in_machine) machines;
-    BIND_LIST(struct in_queue) queues;
+    BIND_LIST(struct queue_keys) queues;
     BIND_LIST(struct in_job) jobs;
     const struct in_generate *generate;
     const char *preemption;
@@ -71,7 +56,6 @@ struct in_day {
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
-static const char *const preemptions[] = {"off", "pause", "requeue", NULL};
 static const char *const spreads[] = {"fixed", "uniform", "exponential", NULL};
 
 /* The keys of a struct in_request at this offset. */
@@ -106,29 +90,6 @@ static const struct bind_field machine_fields[] = {
 };
 static const struct bind_table machine_table =
     BIND_TABLE("a machine", struct in_machine, machine_fields);
-
-#undef AT
-#define AT(field) offsetof(struct in_quota, field)
-static const struct bind_field quota_fields[] = {
-    {.key = "cpus", .kind = BIND_NODE, .offset = AT(cpus), .takes = TAKES_QUANTITY},
-    {.key = "memory", .kind = BIND_NODE, .offset = AT(memory), .takes = TAKES_QUANTITY},
-    {.key = "gpus", .kind = BIND_INT, .offset = AT(gpus), .max = INT32_MAX, .def = -1},
-    {.key = "ports", .kind = BIND_INT, .offset = AT(ports), .max = INT32_MAX, .def = -1},
-};
-static const struct bind_table quota_table = BIND_TABLE("a quota", struct in_quota, quota_fields);
-
-#undef AT
-#define AT(field) offsetof(struct in_queue, field)
-static const struct bind_field queue_fields[] = {
-    {.key = "name", .kind = BIND_STRING, .offset = AT(name), .required = true, .non_empty = true},
-    {.key = "quota", .kind = BIND_STRUCT, .offset = AT(quota), .table = &quota_table},
-    {.key = "weight", .kind = BIND_INT, .offset = AT(weight), .min = 1, .max = 1000000, .def = 1},
-    {.key = "priority", .kind = BIND_INT, .offset = AT(priority), .max = 100},
-    {.key = "preemptible", .kind = BIND_BOOL, .offset = AT(preemptible)},
-    {.key = "closed", .kind = BIND_BOOL, .offset = AT(closed)},
-    {.key = "maxDuration", .kind = BIND_NODE, .offset = AT(max_duration), .takes = TAKES_STRING},
-};
-static const struct bind_table queue_table = BIND_TABLE("a queue", struct in_queue, queue_fields);
 
 #undef AT
 #define AT(field) offsetof(struct in_job, field)
@@ -189,10 +150,13 @@ static const struct bind_field day_fields[] = {
      .non_empty = true,
      .offset = AT(machines),
      .table = &machine_table},
-    {.key = "queues", .kind = BIND_STRUCTS, .offset = AT(queues), .table = &queue_table},
+    {.key = "queues", .kind = BIND_STRUCTS, .offset = AT(queues), .table = &queue_table_day},
     {.key = "jobs", .kind = BIND_STRUCTS, .offset = AT(jobs), .table = &job_table},
     {.key = "generate", .kind = BIND_STRUCT, .offset = AT(generate), .table = &generate_table},
-    {.key = "preemption", .kind = BIND_STRING, .offset = AT(preemption), .words = preemptions},
+    {.key = "preemption",
+     .kind = BIND_STRING,
+     .offset = AT(preemption),
+     .words = queue_preemption_words},
     {.key = "backfill", .kind = BIND_BOOL, .offset = AT(backfill)},
     {.key = "interval", .kind = BIND_NODE, .offset = AT(interval)},
     {.key = "stopTime", .kind = BIND_NODE, .offset = AT(stop_time)},
@@ -201,42 +165,11 @@ static const struct bind_table day_table = BIND_TABLE("the file", struct in_day,
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-static ns_t read_duration(const struct binder *b, const struct node *node, ns_t least,
-                          ns_t otherwise)
-{
-    int64_t ms;
-
-    if (!node || node->type == NODE_NULL)
-        return otherwise;
-    if (!node->text || duration_ms(node->text, &ms) < 0 || ms > INT64_MAX / 1000 / NS_PER_MS) {
-        bind_type_error(b, node->parent_key, "a duration such as 500ms, 10m or 24h", NULL, node);
-        return otherwise;
-    }
-    if (ms * NS_PER_MS < least) {
-        diag_at(b->ds, node, "E0203", NULL, "`%s` must be greater than 0", node->parent_key);
-        return otherwise;
-    }
-    return ms * NS_PER_MS;
-}
-
-static int64_t read_quantity(const struct binder *b, const struct node *node, bool milli,
-                             int64_t otherwise)
-{
-    int64_t x;
-
-    if (!node || node->type == NODE_NULL)
-        return otherwise;
-    if (node->text &&
-        (milli ? quantity_milli(node->text, &x) : quantity_units(node->text, &x)) == 0)
-        return x;
-    bind_type_error(b, node->parent_key, "a quantity such as 2, 500m or 64Gi", NULL, node);
-    return otherwise;
-}
-
 static struct queue_amount read_request(const struct binder *b, const struct in_request *in)
 {
-    return (struct queue_amount){{read_quantity(b, in->cpus, true, 0),
-                                  read_quantity(b, in->memory, false, 0), in->gpus, in->ports}};
+    return (struct queue_amount){{queue_keys_quantity(b, in->cpus, true, 0),
+                                  queue_keys_quantity(b, in->memory, false, 0), in->gpus,
+                                  in->ports}};
 }
 
 static int word(const char *const *words, const char *w, int otherwise)
@@ -273,39 +206,16 @@ static void read_machines(const struct binder *b, const struct in_day *in, struc
     day->machines = v;
 }
 
-static void read_queue(const struct binder *b, const struct in_queue *x, struct queue *ret)
-{
-    *ret = (struct queue){.name = x->name ? x->name : "",
-                          .quota = {{-1, -1, -1, -1}},
-                          .weight = x->weight,
-                          .priority = x->priority,
-                          .preemptible = node_absent(x->at, "preemptible") || x->preemptible,
-                          .closed = x->closed,
-                          .max_duration = read_duration(b, x->max_duration, 1, 0)};
-    if (x->quota)
-        ret->quota = (struct queue_amount){{read_quantity(b, x->quota->cpus, true, -1),
-                                            read_quantity(b, x->quota->memory, false, -1),
-                                            x->quota->gpus, x->quota->ports}};
-}
-
 static void read_queues(const struct binder *b, const struct in_day *in, struct day *day)
 {
-    struct queue *v = ARENA_ARRAY(b->a, struct queue, in->queues.n + 1);
-
-    for (size_t i = 0; i < in->queues.n; i++) {
-        read_queue(b, &in->queues.v[i], &v[i]);
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(v[i].name, v[k].name))
-                diag_at(b->ds, node_get(in->queues.v[i].at, "name"), "E0106", NULL,
-                        "duplicate queue \"%s\"", v[i].name);
-    }
-    day->n_queues = (uint32_t)in->queues.n;
+    day->queues = queue_keys_read(b, in->queues.v, in->queues.n, &day->n_queues);
     if (day->n_queues == 0) {
-        v[0] = (struct queue){
+        struct queue *v = ARENA_NEW(b->a, struct queue);
+        *v = (struct queue){
             .name = "default", .quota = {{-1, -1, -1, -1}}, .weight = 1, .preemptible = true};
+        day->queues = v;
         day->n_queues = 1;
     }
-    day->queues = v;
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -334,14 +244,14 @@ static struct day_job read_job(const struct binder *b, const struct day *day,
 
     *role = (struct queue_role){.replicas = (uint32_t)x->each.replicas,
                                 .each = read_request(b, &x->each)};
-    return (struct day_job){.at = read_duration(b, x->arrives, 0, 0),
-                            .lasts = read_duration(b, x->duration, 1, 1),
+    return (struct day_job){.at = queue_keys_duration(b, x->arrives, 0, 0),
+                            .lasts = queue_keys_duration(b, x->duration, 1, 1),
                             .fails = x->fails,
                             .queue = find_queue(b, day, x),
                             .priority = x->priority,
                             .roles = role,
                             .n_roles = 1,
-                            .max_duration = read_duration(b, x->max_duration, 1, 0)};
+                            .max_duration = queue_keys_duration(b, x->max_duration, 1, 0)};
 }
 
 /* The place in the file of the job with this name, before job i. */
@@ -376,7 +286,7 @@ static void generate(const struct binder *b, const struct in_generate *g, const 
 {
     struct rng r = {(uint64_t)(seed >= 0 ? seed : g->seed)};
     struct day_job *kinds = ARENA_ARRAY(b->a, struct day_job, g->kinds.n + 1);
-    ns_t gap = read_duration(b, g->over, 1, 1) / g->count, at = 0;
+    ns_t gap = queue_keys_duration(b, g->over, 1, 1) / g->count, at = 0;
     uint64_t weights = 0;
 
     for (size_t i = 0; i < g->kinds.n; i++) {
@@ -448,10 +358,10 @@ static void read_day(const struct binder *b, const struct node *root, int64_t se
     read_queues(b, in, &ret->day);
     if (b->ds->n_errors == 0)
         read_jobs(b, in, seed, ret);
-    ret->day.preemption = (enum queue_preemption)word(preemptions, in->preemption, 0);
+    ret->day.preemption = (enum queue_preemption)word(queue_preemption_words, in->preemption, 0);
     ret->day.no_backfill = !node_absent(in->at, "backfill") && !in->backfill;
-    ret->day.interval = read_duration(b, in->interval, 0, 0);
-    ret->day.stopping = read_duration(b, in->stop_time, 0, 0);
+    ret->day.interval = queue_keys_duration(b, in->interval, 0, 0);
+    ret->day.stopping = queue_keys_duration(b, in->stop_time, 0, 0);
 }
 
 int queue_file_read(struct arena *a, const char *path, int64_t seed, struct queue_file *ret,

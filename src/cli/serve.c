@@ -9,6 +9,7 @@
 #include "cli/diagnose.h"
 #include "cli/place.h"
 #include "cli/serve_work.h"
+#include "cli/settings.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "daemon/daemon.h"
@@ -54,12 +55,23 @@ static int check_listen(const struct verb *verb, const struct api_options *o)
     return 0;
 }
 
+static int configure(struct arena *a, struct daemon_config *ret)
+{
+    struct settings s;
+    int r = settings_read(a, &s);
+
+    if (r == 0)
+        *ret = s.daemon;
+    return r;
+}
+
 static int run_serve(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {.gpus = -1};
     auto_strvec struct strvec words = STRVEC_INIT;
     struct operands ops;
-    struct daemon_options how = {.plan = submit_plan, .record = submit_record, .note = note};
+    struct daemon_options how = {
+        .plan = submit_plan, .record = submit_record, .configure = configure, .note = note};
     struct err e;
 
     if (argc == 2 && strcmp(argv[1], "--work") == 0) /* the daemon itself, api/work.c */

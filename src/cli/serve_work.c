@@ -14,6 +14,7 @@
 #include "cli/diagnose.h"
 #include "cli/explain.h"
 #include "cli/stale_findings.h"
+#include "cli/submit_code.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "cli/validate.h"
@@ -269,8 +270,10 @@ static void submit_words(const struct order *o, struct strvec *words)
         strvec_push(words, "--replace");
     for (size_t i = 0; i < o->options.n; i++)
         strvec_push(words, o->options.v[i]);
-    if (o->text)
+    if (o->text) { /* there is no directory of the file whose code could be copied */
+        strvec_push(words, "--in-place");
         strvec_push(words, o->name);
+    }
     for (size_t i = 0; i < o->argv.n; i++)
         strvec_push(words, o->argv.v[i]);
 }
@@ -461,7 +464,8 @@ static int work_file(const struct order *o)
 
 /* --- submit ----------------------------------------------------------------------------------- */
 
-static int send_order(const struct strbuf *request, const struct changes *changes)
+static int send_order(const struct strbuf *request, const struct changes *changes,
+                      const struct submit_code *copied)
 {
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf body = STRBUF_INIT;
@@ -471,6 +475,7 @@ static int send_order(const struct strbuf *request, const struct changes *change
     int r = daemon_ask(a, request, LIMIT_SUBMIT_MS, &an, &e);
 
     if (r < 0) {
+        submit_code_drop(copied);
         strbuf_release(&an.body);
         return refuse(r == -EPERM ? strstr(e.text, "is in use") ? 409 : 422 : 503, "%s", e.text);
     }
@@ -511,6 +516,7 @@ static int work_submit(const struct order *o)
     auto_strbuf struct strbuf request = STRBUF_INIT;
     CLEANUP(reading_release) struct reading r;
     CLEANUP(submitted_release) struct submitted s = {0};
+    CLEANUP(submit_code_release) struct submit_code copied = {0};
     struct err e;
     char cwd[4096];
     int old, fd = catch_complaints(&old);
@@ -525,11 +531,13 @@ static int work_submit(const struct order *o)
         return refuse_with(422, s.jf.path ? &s.jf : NULL, e.text);
     if (!getcwd(cwd, sizeof(cwd)))
         return refuse(400, "cannot determine the working directory");
-    submit_put_request(&request, &r.so, &s, &r.kept, cwd);
+    if (submit_code_take(&r.so, &s, cwd, &copied, &e) < 0)
+        return refuse(422, "%s", e.text);
+    submit_put_request(&request, &r.so, &s, &r.kept, cwd, &copied);
     if (request.len > LIMIT_SUBMIT_BYTES)
         return refuse(413, "the submission has %zu bytes with its environment; the limit is %d",
                       request.len, LIMIT_SUBMIT_BYTES);
-    return send_order(&request, &s.changes);
+    return send_order(&request, &s.changes, &copied);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

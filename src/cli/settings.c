@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/queue_keys.h"
 #include "cli/tell.h"
 #include "doc/bind.h"
 #include "doc/yaml.h"
@@ -34,10 +35,28 @@ static const struct bind_field retention_fields[] = {
 static const struct bind_table retention_table =
     BIND_TABLE("retention", struct retention_keys, retention_fields);
 
+struct machine_keys {
+    const struct node *at;
+    const struct node *cpus, *memory;
+    int32_t gpus;
+};
+
+#undef AT
+#define AT(field) offsetof(struct machine_keys, field)
+static const struct bind_field machine_fields[] = {
+    {.key = "cpus", .kind = BIND_NODE, .offset = AT(cpus), .takes = TAKES_QUANTITY},
+    {.key = "memory", .kind = BIND_NODE, .offset = AT(memory), .takes = TAKES_QUANTITY},
+    {.key = "gpus", .kind = BIND_INT, .offset = AT(gpus), .max = LIMIT_QUEUE_GPUS, .def = -1},
+};
+static const struct bind_table machine_table =
+    BIND_TABLE("machine", struct machine_keys, machine_fields);
+
 struct file_keys {
     const struct node *at;
     const struct retention_keys *retention;
-    const char *on;
+    const char *on, *preemption;
+    BIND_LIST(struct queue_keys) queues;
+    const struct machine_keys *machine;
 };
 
 static const struct bind_field file_fields[] = {
@@ -49,6 +68,18 @@ static const struct bind_field file_fields[] = {
      .kind = BIND_STRING,
      .offset = offsetof(struct file_keys, on),
      .words = engine_names},
+    {.key = "queues",
+     .kind = BIND_STRUCTS,
+     .offset = offsetof(struct file_keys, queues),
+     .table = &queue_table_config},
+    {.key = "preemption",
+     .kind = BIND_STRING,
+     .offset = offsetof(struct file_keys, preemption),
+     .words = queue_preemption_words},
+    {.key = "machine",
+     .kind = BIND_STRUCT,
+     .offset = offsetof(struct file_keys, machine),
+     .table = &machine_table},
 };
 static const struct bind_table file_table =
     BIND_TABLE("the configuration", struct file_keys, file_fields);
@@ -69,6 +100,34 @@ static void read_retention(const struct binder *b, const struct retention_keys *
                 node_words(b->a, size));
 }
 
+static int64_t positive(const struct binder *b, const struct node *node, bool milli)
+{
+    int64_t x = queue_keys_quantity(b, node, milli, 0);
+
+    if (node && node->type != NODE_NULL && x <= 0)
+        diag_at(b->ds, node, "E0203", NULL, "`%s` must be greater than 0", node->parent_key);
+    return x;
+}
+
+static void read_daemon(const struct binder *b, const struct file_keys *in,
+                        struct daemon_config *out)
+{
+    if (in->queues.n > LIMIT_QUEUES) {
+        diag_at(b->ds, node_key(in->at, "queues"), "E0203", NULL, "%zu queues; the limit is %d",
+                in->queues.n, LIMIT_QUEUES);
+        return;
+    }
+    out->queues = queue_keys_read(b, in->queues.v, in->queues.n, &out->n_queues);
+    for (int i = 0; in->preemption && queue_preemption_words[i]; i++)
+        if (strcmp(queue_preemption_words[i], in->preemption) == 0)
+            out->preemption = (enum queue_preemption)i;
+    if (in->machine) {
+        out->cpus_milli = positive(b, in->machine->cpus, true);
+        out->memory = positive(b, in->machine->memory, false);
+        out->gpus = in->machine->gpus;
+    }
+}
+
 int settings_of_text(struct arena *a, const char *path, const char *text, size_t len,
                      struct settings *ret)
 {
@@ -84,6 +143,8 @@ int settings_of_text(struct arena *a, const char *path, const char *text, size_t
         const struct file_keys *keys = bind_map(&b, &file_table, root);
         if (keys && keys->retention)
             read_retention(&b, keys->retention, &out.retention);
+        if (keys)
+            read_daemon(&b, keys, &out.daemon);
         for (size_t i = 0; keys && keys->on && engine_names[i]; i++)
             if (strcmp(engine_names[i], keys->on) == 0)
                 out.on = engine_names[i]; /* the document's own text goes with it */

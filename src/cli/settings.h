@@ -5,6 +5,10 @@
  *       keep: 50          # of the newest runs without outputs
  *       max-age: 30d
  *       max-size: 10Gi
+ *     queues:             # of the daemon; queue_keys.h
+ *       - {name: gpu, weight: 2, quota: {gpus: 4}}
+ *     preemption: pause   # or requeue; off without it
+ *     machine: {cpus: 16, memory: 64Gi, gpus: 4}   # what its jobs may use together
  *
  * Only the first file that exists is read. A file with errors is refused as a whole.
  */
@@ -12,15 +16,17 @@
 #define CLI_SETTINGS_H
 
 #include "base/arena.h"
+#include "daemon/daemon.h"
 #include "rundir/retention.h"
 
 struct settings {
     struct retention retention;
     const char *on; /* of engine_names */
+    struct daemon_config daemon;
 };
 #define SETTINGS_INIT                                                                              \
     {                                                                                              \
-        .retention = RETENTION_INIT, .on = "local"                                                 \
+        .retention = RETENTION_INIT, .on = "local", .daemon = DAEMON_CONFIG_INIT                   \
     }
 
 /* 0, or -errno after telling on stderr what is wrong, and where. */

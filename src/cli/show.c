@@ -87,7 +87,7 @@ static void print_kept(const struct run_ref *run)
            clock_rfc3339(run->kept_until, until));
 }
 
-static void print_head(const struct run_ref *run, const struct node *report)
+static void print_head(const struct run_ref *run, const struct node *report, const char *held_up)
 {
     const struct node *outputs = node_get(report, "outputs");
     char took[DURATION_TEXT];
@@ -103,6 +103,8 @@ static void print_head(const struct run_ref *run, const struct node *report)
     if (run->started && (run->ended || run->alive))
         printf("  %s %s\n", run->alive ? "for" : "took",
                duration_text((until - run->started) / NS_PER_MS, took));
+    if (held_up && run->alive)
+        print_safe("  waiting: ", held_up, "\n");
     if (run->exit_code >= 0)
         printf("  exit code %d\n", run->exit_code);
     if (run->kept_until)
@@ -246,6 +248,7 @@ static int run_show(const struct verb *verb, int argc, char **argv)
 
     if (code == 0)
         code = target_find(verb, a, ops.n ? ops.v[0] : NULL, &run);
+    const char *held_up = code == 0 ? run.held_up : NULL;
     if (code == 0)
         code = get_report(a, &run, strcmp(o.output, "human") == 0, &text);
     if (code != 0)
@@ -266,7 +269,7 @@ static int run_show(const struct verb *verb, int argc, char **argv)
         (void)fwrite(yaml.buf, 1, yaml.len, stdout);
         return finish_output();
     }
-    print_head(&run, report);
+    print_head(&run, report, held_up);
     print_replicas(report, strcmp(run.state, "lost") == 0);
     print_cause(report);
     print_timeline(&run);

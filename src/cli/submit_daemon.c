@@ -8,7 +8,9 @@
 #include "base/mem.h"
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
+#include "cli/matrix.h"
 #include "cli/place.h"
+#include "cli/submit_code.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
 #include "plan/env.h"
@@ -85,11 +87,13 @@ static void put_role(struct json *j, const struct role *role, bool pretended)
 }
 
 static void put_job(struct json *j, const struct submit_options *o, const struct submitted *s,
-                    const struct strvec *words, const char *cwd)
+                    const struct strvec *words, const char *cwd, const struct submit_code *code)
 {
     json_object(j);
     put_words(j, "argv", words->v, (int)words->n);
     json_kv_str(j, "cwd", cwd);
+    json_kv_str(j, "snapshot", code->name);
+    json_kv_str(j, "code_root", code->root);
     put_env(j, o);
     json_key(j, "file");
     if (s->jf.path)
@@ -105,25 +109,45 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_end(j);
 }
 
+/* Azure's priorities are low, medium and high. */
+static int64_t priority_of(const struct submit_options *o, const struct job_spec *spec)
+{
+    if (o->priority >= 0)
+        return o->priority;
+    if (spec->priority < 0)
+        return PRIORITY;
+    if (spec->platform.environment == PLATFORM_AZUREML && spec->priority <= 3)
+        return (int64_t)spec->priority * 25;
+    return spec->priority > 100 ? 100 : spec->priority;
+}
+
+/* A compute target is a queue if there is one of that name; without a tier, Azure says "null". */
+static void put_queue(struct json *j, const struct submit_options *o, const struct job_spec *spec)
+{
+    const char *name = o->queue ? o->queue : spec->queue;
+
+    json_kv_str(j, "queue", name && strcmp(name, "null") == 0 ? NULL : name);
+    json_kv_str(j, "target", spec->target);
+}
+
 void submit_put_request(struct strbuf *out, const struct submit_options *o,
-                        const struct submitted *s, const struct strvec *words, const char *cwd)
+                        const struct submitted *s, const struct strvec *words, const char *cwd,
+                        const struct submit_code *code)
 {
     const struct job_spec *spec = s->spec;
     struct json j = ask_begin(out, "submit");
 
     json_kv_str(&j, "name", spec->name);
     json_kv_str(&j, "dialect", spec->dialect);
-    json_kv_str(&j, "queue", o->queue ? o->queue : spec->queue ? spec->queue : "default");
-    json_kv_int(&j, "priority",
-                o->priority >= 0      ? o->priority
-                : spec->priority >= 0 ? spec->priority
-                                      : PRIORITY);
+    put_queue(&j, o, spec);
+    json_kv_int(&j, "priority", priority_of(o, spec));
     json_kv_int(&j, "count", o->count);
+    matrix_put(&j, &o->matrix);
     json_kv_bool(&j, "unique", s->jf.path || o->command.name);
     json_kv_bool(&j, "replace", o->replace);
     put_words(&j, "after", o->after.v, (int)o->after.n);
     json_key(&j, "job");
-    put_job(&j, o, s, words, cwd);
+    put_job(&j, o, s, words, cwd, code);
     json_end(&j);
 }
 
@@ -131,13 +155,17 @@ void submit_put_request(struct strbuf *out, const struct submit_options *o,
 
 int submit_check_options(const struct verb *verb, const struct submit_options *o)
 {
+    int64_t total;
+
     if (o->priority > 100)
         return usage_error(verb, "--priority must be a number from 0 to 100, not %lld",
                            (long long)o->priority);
     if (o->count > LIMIT_SUBMIT_COUNT)
         return usage_error(verb, "--count must be at most %d, not %lld", LIMIT_SUBMIT_COUNT,
                            (long long)o->count);
-    return 0;
+    if (o->in_place && o->snapshot)
+        return usage_error(verb, "--in-place and --snapshot cannot be used together");
+    return matrix_check(verb, &o->matrix, o->count, &total);
 }
 
 static int start_daemon(struct err *e)
@@ -147,7 +175,8 @@ static int start_daemon(struct err *e)
     return program ? daemon_start(program, e) : err_set(e, -ENOENT, "muster-serve not found");
 }
 
-static int send_request(const struct submit_options *o, const struct strbuf *request)
+/* *refused: nothing was submitted, and nothing will be. */
+static int send_request(const struct submit_options *o, const struct strbuf *request, bool *refused)
 {
     auto_arena struct arena *a = arena_new();
     struct answer an = {.body = STRBUF_INIT};
@@ -163,9 +192,12 @@ static int send_request(const struct submit_options *o, const struct strbuf *req
         if (r == 0)
             r = daemon_ask(a, request, LIMIT_SUBMIT_MS, &an, &e);
     }
-    if (r == 0)
+    if (r == 0 && o->array_id)
+        printf("@%.*s\n", (int)strcspn(an.body.buf, "\n"), an.body.buf);
+    else if (r == 0)
         (void)fwrite(an.body.buf, 1, an.body.len, stdout);
     strbuf_release(&an.body);
+    *refused = r < 0 && r != -ETIMEDOUT && r != -ECONNRESET && r != -EPIPE;
     if (r == 0)
         return finish_output();
     tell_error("%s", e.text);
@@ -178,14 +210,16 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf request = STRBUF_INIT;
     CLEANUP(submitted_release) struct submitted s = {0};
+    CLEANUP(submit_code_release) struct submit_code code = {0};
     char cwd[PATH_MAX];
     struct err e;
-    int code = submit_check_options(verb, o);
+    int sent = submit_check_options(verb, o);
+    bool refused;
 
-    if (code == 0)
-        code = submit_read(verb, a, o, ops, NULL, 0, &s);
-    if (code != 0)
-        return code;
+    if (sent == 0)
+        sent = submit_read(verb, a, o, ops, NULL, 0, &s);
+    if (sent != 0)
+        return sent;
     if (job_runnable(&o->job, s.spec, &e) < 0 ||
         (!getcwd(cwd, sizeof(cwd)) &&
          err_sys(&e, -errno, "cannot determine the working directory"))) {
@@ -193,6 +227,13 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
         return verb->usage_exit;
     }
     tell_changes(&s.changes);
-    submit_put_request(&request, o, &s, words, cwd);
-    return send_request(o, &request);
+    if (submit_code_take(o, &s, cwd, &code, &e) < 0) {
+        tell_error("%s", e.text);
+        return EXIT_FAILED;
+    }
+    submit_put_request(&request, o, &s, words, cwd, &code);
+    sent = send_request(o, &request, &refused);
+    if (refused)
+        submit_code_drop(&code);
+    return sent;
 }

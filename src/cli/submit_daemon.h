@@ -12,13 +12,16 @@
 
 struct submit_options {
     struct command_options command;
-    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms; /* grace -1: not given */
+    int64_t grace_ms, start_timeout_ms, recovery_timeout_ms,
+        hang_timeout_ms; /* grace -1: not given */
     const char *isolate, *on;
     bool trust_launcher, hold;
 
     int64_t count, priority, max_duration_ms; /* priority -1: not given */
     const char *queue;
     struct strvec after;
+    struct strvec matrix;
+    bool array_id, in_place, snapshot;
     bool replace, no_autostart, quiet;
     bool wait; /* in a cluster */
 
@@ -28,7 +31,7 @@ struct submit_options {
     {                                                                                              \
         .grace_ms = -1, .start_timeout_ms = 600000, .recovery_timeout_ms = 60000,                  \
         .isolate = "auto", .count = 1, .priority = -1, .after = STRVEC_INIT,                       \
-        .job = JOB_OPTIONS_INIT                                                                    \
+        .matrix = STRVEC_INIT, .job = JOB_OPTIONS_INIT                                             \
     }
 void submit_options_release(struct submit_options *o);
 
@@ -56,8 +59,10 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
 
 /* Its parts: what is checked before a file is read (0 or the exit code), and the request. */
 int submit_check_options(const struct verb *verb, const struct submit_options *o);
+struct submit_code;
 void submit_put_request(struct strbuf *out, const struct submit_options *o,
-                        const struct submitted *s, const struct strvec *words, const char *cwd);
+                        const struct submitted *s, const struct strvec *words, const char *cwd,
+                        const struct submit_code *code);
 
 /* For the daemon. */
 int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd, bool anyhow,

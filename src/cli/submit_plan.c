@@ -8,7 +8,9 @@
 #include "cli/cli.h"
 #include "cli/diagnose.h"
 #include "cli/explain.h"
+#include "cli/matrix.h"
 #include "cli/other_files.h"
+#include "cli/submit_code.h"
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "engine/engine.h"
@@ -25,6 +27,14 @@ const struct opt submit_opts[] = {
     {"no-mpi", 0, OPT_FLAG, AT(command.no_mpi), NULL,
      "start an MPI program as N separate processes", NULL, 0},
     {"count", 0, OPT_INT, AT(count), "N", "submit the job N times", NULL, 1},
+    {"matrix", 0, OPT_STRINGS, AT(matrix), "NAME=V1,V2",
+     "submit a job for each value: variable NAME, {NAME} in CMD; repeat it to combine", NULL, 0},
+    {"array-id", 0, OPT_FLAG, AT(array_id), NULL,
+     "of several jobs print @ID, which means all of them, instead of their ids", NULL, 0},
+    {"in-place", 0, OPT_FLAG, AT(in_place), NULL,
+     "run in the directory of the job file itself, not in a copy", NULL, 0},
+    {"snapshot", 0, OPT_FLAG, AT(snapshot), NULL,
+     "run CMD in a copy of this directory, as it is now", NULL, 0},
     {"priority", 0, OPT_INT, AT(priority), "N",
      "set the priority in its queue, 0 to 100 (default: that of the file, else 50)", NULL, 0},
     {"queue", 0, OPT_STRING, AT(queue), "NAME", "choose the queue (default: that of the file)",
@@ -42,6 +52,8 @@ const struct opt submit_opts[] = {
      "fail if replicas are not ready within D (default 600s)", NULL, 0},
     {"recovery-timeout", 0, OPT_DURATION, AT(recovery_timeout_ms), "D",
      "end the job if nothing happens for D after a rank has failed (default 60s)", NULL, 0},
+    {"hang-timeout", 0, OPT_DURATION, AT(hang_timeout_ms), "D",
+     "end the job after this much time without output or I/O (default: never)", NULL, 0},
     {"trust-launcher", 0, OPT_FLAG, AT(trust_launcher), NULL,
      "accept exit status 0 of mpirun even if a rank failed", NULL, 0},
     {"hold-on-failure", 0, OPT_FLAG, AT(hold), NULL,
@@ -63,6 +75,7 @@ const struct opt_part submit_parts[] = {
 void submit_options_release(struct submit_options *o)
 {
     strvec_release(&o->after);
+    strvec_release(&o->matrix);
     job_options_release(&o->job);
 }
 
@@ -107,10 +120,10 @@ static int read_file(const struct verb *verb, struct arena *a, const struct subm
     return 0;
 }
 
-/* --max-duration is one more deadline; the shorter one counts. */
-static void limit_duration(struct arena *a, const struct submit_options *o, struct submitted *s)
+/* --max-duration and that of the queue are more deadlines; the shortest one counts. */
+static void limit_duration(struct arena *a, int64_t max_ms, struct submitted *s)
 {
-    int64_t most = (o->max_duration_ms + 999) / 1000;
+    int64_t most = (max_ms + 999) / 1000;
 
     if (most == 0 || (s->spec->deadline_s > 0 && s->spec->deadline_s < most))
         return;
@@ -140,7 +153,7 @@ int submit_read(const struct verb *verb, struct arena *a, struct submit_options 
         return code;
     if (job_adjust(a, &o->job, spec, &ret->spec, &ret->changes, &e) < 0)
         return refuse(verb, e.text);
-    limit_duration(a, o, ret);
+    limit_duration(a, o->max_duration_ms, ret);
     return 0;
 }
 
@@ -205,15 +218,21 @@ int submit_plan(struct arena *a, struct submission *sub, const struct rundir *rd
     ret->kept = kept;
     ret->release = release_kept;
     tell_quietly(true);
-    if (opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops) < 0 ||
-        submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
+    r = opts_parse(&verb_submit, o, sub->argc, sub->argv, &ops);
+    if (r == 0)
+        matrix_apply_words(a, sub, &ops);
+    if (r < 0 || submit_read(&verb_submit, a, o, &ops, sub->file, sub->file_len, s) != 0)
         return err_set(e, -EINVAL, "the job cannot be read any more");
+    matrix_apply(a, sub, s);
+    submit_code_move(a, sub, s);
+    limit_duration(a, sub->max_duration_ms, s);
     if (!anyhow)
         r = job_runnable(&o->job, s->spec, e);
     if (r < 0)
         ret->cause = r == -ENOEXEC ? CAUSE_EXEC : CAUSE_UNSCHEDULABLE;
     if (r == 0)
         r = survey_and_plan(a, o, sub, s->spec, rd, anyhow, ret, e);
+    ret->hang_timeout_ms = o->hang_timeout_ms;
     ret->rules = (struct job_rules){.grace_ms = o->grace_ms >= 0 ? o->grace_ms : DEFAULT_GRACE_MS,
                                     .grace_fixed = o->grace_ms >= 0,
                                     .start_timeout_ms = o->start_timeout_ms,

@@ -17,6 +17,25 @@ int target_pick(const struct verb *verb, struct arena *a, const char *word, enum
     return verb->usage_exit;
 }
 
+int target_array(const struct verb *verb, struct arena *a, const char *word, struct runs *ret)
+{
+    struct runs all;
+    size_t n = 0;
+
+    runs_list(a, &all);
+    *ret = all;
+    ret->v = ARENA_ARRAY(a, struct run_ref, all.n + 1);
+    for (size_t i = 0; i < all.n; i++)
+        if (runs_in_array(&all, &all.v[i], word))
+            ret->v[n++] = all.v[i];
+    ret->n = n;
+    if (n > 0)
+        return 0;
+    tell_error("array \"%s\" not found", word);
+    print_try("muster list");
+    return verb->usage_exit;
+}
+
 int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret)
 {
     return target_pick(verb, a, word, RUNS_NEWEST, ret);
@@ -70,23 +89,50 @@ int target_operands(const struct verb *verb, void *options, int argc, char **arg
     return 0;
 }
 
+static int ask_one(const struct run_ref *run, const char *request, const char *done)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct err e;
+
+    if (runs_ask(run, request, NULL, &e) < 0)
+        return target_failed(run, &e);
+    add_as_typed(&text, done);
+    printf("%s: %s\n", run->id, text.buf);
+    return 0;
+}
+
+int target_ask_array(const struct verb *verb, const char *word, const char *request,
+                     const char *done)
+{
+    auto_arena struct arena *a = arena_new();
+    struct runs runs;
+    int code = target_array(verb, a, word, &runs), result = 0;
+
+    for (size_t i = runs.n; code == 0 && i-- > 0;) /* from the end: none starts meanwhile */
+        if (runs.v[i].alive) {
+            int r = ask_one(&runs.v[i], request, done);
+            result = result ? result : r;
+        }
+    if (code == 0)
+        code = result;
+    int r = finish_output();
+    return code ? code : r;
+}
+
 int target_ask(const struct verb *verb, int argc, char **argv, const char *request,
                const char *done)
 {
     auto_arena struct arena *a = arena_new();
     struct operands ops;
     struct run_ref run;
-    struct err e;
     int code = target_operands(verb, NULL, argc, argv, 1, &ops);
 
+    if (code == 0 && ops.n && target_is_array(ops.v[0]))
+        return target_ask_array(verb, ops.v[0], request, done);
     if (code == 0)
         code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
     if (code != 0)
         return code;
-    if (runs_ask(&run, request, NULL, &e) < 0)
-        return target_failed(&run, &e);
-    auto_strbuf struct strbuf text = STRBUF_INIT;
-    add_as_typed(&text, done);
-    printf("%s: %s\n", run.id, text.buf);
-    return finish_output();
+    code = ask_one(&run, request, done);
+    return code ? code : finish_output();
 }

@@ -6,6 +6,8 @@
 #include "client/runs.h"
 
 #define TARGET_ID "ID is a run's id or the beginning of one, the job's name, or a run directory. "
+/* Of verbs that also take several. */
+#define TARGET_ARRAY "@ID means all jobs of an array, with the id of any of them. "
 /* Of verbs that act on a job that runs. */
 #define TARGET_ABOUT TARGET_ID "It is optional if exactly one job is running."
 /* Of verbs that only read. */
@@ -16,6 +18,14 @@
  */
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
                 struct run_ref *ret);
+
+/* All jobs of the array that word ("@ID") means; at least one. 0, or
+ * the exit code after telling why not. */
+int target_array(const struct verb *verb, struct arena *a, const char *word, struct runs *ret);
+static inline bool target_is_array(const char *word)
+{
+    return word && *word == '@';
+}
 
 /* For a verb that only reads: the newest one, if several may be meant. */
 int target_find(const struct verb *verb, struct arena *a, const char *word, struct run_ref *ret);
@@ -37,5 +47,8 @@ int target_operands(const struct verb *verb, void *options, int argc, char **arg
 /* A whole verb that only asks a living run for something and tells the result on stdout. */
 int target_ask(const struct verb *verb, int argc, char **argv, const char *request,
                const char *done);
+/* The same of all jobs of an array that have not ended. */
+int target_ask_array(const struct verb *verb, const char *word, const char *request,
+                     const char *done);
 
 #endif

@@ -6,5 +6,5 @@ const struct verb *const verbs[] = {
     &verb_generate, &verb_list,   &verb_show,  &verb_events,   &verb_logs,    &verb_wait,
     &verb_attach,   &verb_cancel, &verb_pause, &verb_resume,   &verb_exec,    &verb_rerun,
     &verb_delete,   &verb_prune,  &verb_open,  &verb_apply,    &verb_sim,     &verb_operator,
-    &verb_schema,   &verb_help,   NULL,
+    &verb_schema,   &verb_doctor, &verb_help,  NULL,
 };

@@ -94,6 +94,20 @@ static int wait_all(void)
     return code;
 }
 
+static int wait_array(const struct verb *verb, const char *word)
+{
+    auto_arena struct arena *a = arena_new();
+    struct runs runs;
+    int code = target_array(verb, a, word, &runs);
+
+    for (size_t i = 0; i < runs.n; i++) {
+        int r = wait_one(a, &runs.v[i]);
+
+        code = code ? code : r;
+    }
+    return code;
+}
+
 static int run_wait(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {0};
@@ -109,6 +123,12 @@ static int run_wait(const struct verb *verb, int argc, char **argv)
     for (int i = 0; i < (ops.n ? ops.n : 1); i++) {
         auto_arena struct arena *a = arena_new();
         struct run_ref run;
+
+        if (ops.n && target_is_array(ops.v[i])) {
+            int r = wait_array(verb, ops.v[i]);
+            result = result ? result : r;
+            continue;
+        }
         int code = target_pick(verb, a, ops.n ? ops.v[i] : NULL, RUNS_LIVING_FIRST, &run);
 
         if (code == 0)
@@ -133,7 +153,8 @@ const struct verb verb_wait = {
         "is no such run. A job that has ended gives its code at once. A detached job is not waited "
         "for: "
         "use muster attach. With several jobs, exits with the first code that is not 0.\n"
-        "\n" TARGET_ID "Defaults to the only running job, or to the newest run if none is running.",
+        "\n" TARGET_ID TARGET_ARRAY
+        "Defaults to the only running job, or to the newest run if none is running.",
     .opts = opts,
     .usage_exit = EXIT_MUSTER,
     .run = run_wait,

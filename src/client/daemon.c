@@ -15,6 +15,13 @@
 #include "doc/json_read.h"
 #include "rundir/places.h"
 
+char *daemon_code_dir(void)
+{
+    auto_free char *state = places_daemon_state();
+
+    return state ? xasprintf("%s/code", state) : NULL;
+}
+
 char *daemon_socket_dir(void)
 {
     auto_strvec struct strvec notes = STRVEC_INIT;

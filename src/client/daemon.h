@@ -1,7 +1,9 @@
 /* daemon.h - asking the user's daemon: the same form as on a run's control socket (protocol.h), on
  * SCRATCH/daemon/control.sock.
  *
- *     {"version":1,"request":"submit","name","dialect","queue","priority","count",
+ *     {"version":1,"request":"submit","name","dialect","queue"|null,"target"|null (a queue, if
+ *      there is one of that name, and `queue` is null),"priority","count",
+ *      "matrix":[{"name","values":["…"]}] (a job for each combination),
  *      "unique":bool (no other job that has not ended has this name),"replace":bool,
  *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
  *                                        the body has their ids, each a line; they are in
@@ -14,7 +16,8 @@
  *     {…,"request":"open","job"?}        {…,"url"}: the page, with a key that can be used once
  *
  * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ended"),"outcome",
- * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"}.
+ * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"};
+ * one of an array also {"array" (id of its first job),"array_index","matrix":"lr=0.1 seed=1"}.
  * Jobs that run have a control socket of their own, as foreground runs do.
  */
 #ifndef CLIENT_DAEMON_H
@@ -25,6 +28,8 @@
 
 /* Where its socket is, as a heap string. */
 char *daemon_socket_dir(void);
+/* Where snapshots of code are, as a heap string; NULL: nothing says where. */
+char *daemon_code_dir(void);
 
 /* One question. -ENOENT, -ECONNREFUSED: there is no daemon; e says how to start one. limit_ms 0:
  * waits for the answer as long as it takes. */

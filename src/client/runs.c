@@ -320,6 +320,16 @@ void runs_list(struct arena *a, struct runs *ret)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
 
+bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word)
+{
+    const char *array = word + 1;
+
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->v[i].array && strcmp(runs->v[i].id, word + 1) == 0)
+            array = runs->v[i].array;
+    return strcmp(run->array ? run->array : run->id, array) == 0;
+}
+
 /* --- the one that is meant -------------------------------------------------------------------- */
 
 enum match { MATCH_ANY, MATCH_ALIVE, MATCH_ID, MATCH_NAME, MATCH_PREFIX };
@@ -464,6 +474,29 @@ static bool is_dots(const char *word)
     return strcmp(word, ".") == 0 || strcmp(word, "..") == 0;
 }
 
+/* A whole id needs no list, which is long where thousands of jobs wait. */
+static bool find_id(struct arena *a, const char *id, struct run_ref *ret)
+{
+    auto_strvec struct strvec homes = STRVEC_INIT;
+    const struct node *job = NULL;
+    bool found = false;
+
+    places_all_runs(&homes);
+    *ret = nothing_known(arena_strdup(a, id), "");
+    for (size_t i = 0; i < homes.n && !found; i++) {
+        auto_free char *path = xasprintf("%s/%s", homes.v[i], id);
+
+        found = runs_at(a, path, ret, NULL) == 0 && strcmp(ret->id, id) == 0;
+    }
+    if (!found)
+        *ret = nothing_known(arena_strdup(a, id), "");
+    if (daemon_ask_job(a, "job", id, LIMIT_ASK_MS, &job, NULL) == 0 && job) {
+        served_fill(job, ret);
+        found = true;
+    }
+    return found;
+}
+
 int runs_find(struct arena *a, const char *word, enum runs_want want, struct run_ref *ret,
               struct err *e)
 {
@@ -475,6 +508,8 @@ int runs_find(struct arena *a, const char *word, enum runs_want want, struct run
         return runs_at(a, word, ret, e);
     if (word && want != RUNS_ONLY && (strchr(word, '/') || is_dots(word)))
         return find_directory(a, word, ret, e);
+    if (word && is_id(word) && find_id(a, word, ret))
+        return 0;
     runs_list(a, &runs);
     if (!word) {
         int r = find_unnamed(&runs, want, ret, e);

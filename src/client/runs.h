@@ -44,7 +44,9 @@ struct run_ref {
     const char *queue; /* NULL: not of a daemon that answers */
     int priority;
     ns_t submitted;
-    const char *waiting; /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
+    const char *array, *matrix; /* id of the first job of its array, "lr=0.1 seed=1"; or NULL */
+    const char *waiting;        /* why it has not started: "needs 4 GPUs, 2 free"; NULL: it has */
+    const char *held_up; /* started and paused: why it does not continue by itself yet; or NULL */
 };
 
 struct runs { /* in the arena, in the order in which they started */
@@ -56,6 +58,9 @@ struct runs { /* in the arena, in the order in which they started */
 /* Lists all runs of this user. Unreadable ones are omitted, and so are those of a directory that
  * cannot be read: then ret->fault says which and why. */
 void runs_list(struct arena *a, struct runs *ret);
+
+/* Is it of the array that word ("@ID") means, with the id of one of its jobs? */
+bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word);
 
 /* Finds a run by its directory. -ENOENT if it is not a run directory. */
 int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e);

@@ -21,8 +21,12 @@ void served_fill(const struct node *job, struct run_ref *ret)
     ret->queue = node_text(node_get(job, "queue"), "");
     ret->priority = (int)int_of(job, "priority");
     ret->submitted = int_of(job, "submitted");
-    if (*ret->dir)
+    ret->array = node_text(node_get(job, "array"), NULL);
+    ret->matrix = node_text(node_get(job, "matrix"), NULL);
+    if (*ret->dir) {
+        ret->held_up = node_text(node_get(job, "waiting"), NULL);
         return;
+    }
     ret->name = node_text(node_get(job, "name"), "");
     ret->dialect = node_text(node_get(job, "dialect"), "");
     ret->state = *outcome ? outcome : node_text(node_get(job, "phase"), "");

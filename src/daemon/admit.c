@@ -19,7 +19,8 @@ struct world {
 
 /* --- describing ------------------------------------------------------------------------------- */
 
-static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *name)
+/* One that is not in the configuration any more has no limits, and none of its jobs starts. */
+static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *name, bool configured)
 {
     for (uint32_t i = 0; i < w->n_queues; i++)
         if (strcmp(w->queues[i].name, name) == 0)
@@ -29,14 +30,22 @@ static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *nam
         memcpy(v, w->queues, w->n_queues * sizeof(*v));
     v[w->n_queues] = (struct queue){
         .name = name,
+        .closed = configured,
         .quota.v = {QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED, QUEUE_UNLIMITED},
         .weight = 1};
     w->queues = v;
     return w->n_queues++;
 }
 
+/* What it holds, and whether that may change. */
 static enum queue_state state_of(const struct served *s)
 {
+    if (s->act && !s->places) /* cancelled before its start */
+        return QUEUE_PAUSED;
+    if (s->act && s->row.standing == STANDING_RELEASED)
+        return s->stopping || s->act->told || s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
+    if (s->act && s->row.standing == STANDING_YIELDS)
+        return QUEUE_STOPPING;
     if (s->act)
         return s->stopping ? QUEUE_STOPPING : QUEUE_RUNNING;
     return s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
@@ -58,6 +67,34 @@ static const struct queue_after *afters_of(struct arena *a, const struct served 
     return v;
 }
 
+/* Jobs that were requeued come after those that were submitted before that. */
+static uint64_t order_of(const struct served *s)
+{
+    return s->row.turn ? (uint64_t)s->row.turn * 2 + 1 : (uint64_t)s->row.number * 2;
+}
+
+/* The lists of waiting jobs are made for each decision. */
+static void describe_queues(const struct daemon *d, struct arena *a, struct queue_world *w)
+{
+    const struct daemon_config *c = &d->config;
+
+    if (c->n_queues == 0) {
+        (void)queue_of(a, w, DEFAULT_QUEUE, false);
+        return;
+    }
+    w->queues = ARENA_ARRAY(a, struct queue, c->n_queues);
+    memcpy(w->queues, c->queues, c->n_queues * sizeof(*w->queues));
+    w->n_queues = c->n_queues;
+}
+
+static uint32_t queue_of_job(const struct daemon *d, struct arena *a, struct queue_world *w,
+                             const struct served *s)
+{
+    const char *name = config_queue(d, s->row.queue, NULL);
+
+    return queue_of(a, w, name ? name : s->row.queue, d->config.n_queues > 0);
+}
+
 static void describe(struct daemon *d, struct arena *a, bool explain, struct world *ret)
 {
     struct queue_job *jobs = ARENA_ARRAY(a, struct queue_job, d->n + 1);
@@ -68,15 +105,16 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
                                 .promised = d->promised,
                                 .explain = explain},
                           .by_index = ARENA_ARRAY(a, struct served *, d->n + 1)};
-    (void)queue_of(a, &ret->w, DEFAULT_QUEUE);
+    ret->w.preemption = d->config.preemption;
+    describe_queues(d, a, &ret->w);
     for (size_t i = 0; i < d->n; i++) {
         struct served *s = d->jobs[i];
 
         if ((s->row.state == STORED_ENDED && !s->act) || s->is_new)
             continue;
         jobs[ret->w.n_jobs] = (struct queue_job){.id = (uint64_t)s->row.number,
-                                                 .order = (uint64_t)s->row.number,
-                                                 .queue = queue_of(a, &ret->w, s->row.queue),
+                                                 .order = order_of(s),
+                                                 .queue = queue_of_job(d, a, &ret->w, s),
                                                  .priority = s->row.priority,
                                                  .state = state_of(s),
                                                  .n_roles = s->n_roles,
@@ -84,7 +122,7 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
                                                  .n_afters = s->n_afters,
                                                  .afters = afters_of(a, s),
                                                  .max_duration = s->max_duration,
-                                                 .started = s->row.started,
+                                                 .started = s->since ? s->since : s->row.started,
                                                  .places = s->places};
         ret->by_index[ret->w.n_jobs++] = s;
     }
@@ -115,6 +153,20 @@ static void end_hopeless(struct daemon *d, const struct world *w, const struct q
         }
 }
 
+/* A maximum duration is a deadline of the job itself, which ends it at about the same time. */
+static void carry_out_stops(const struct world *w, const struct queue_decisions *dec)
+{
+    for (uint32_t i = 0; i < dec->n_stops; i++) {
+        const struct queue_stop *stop = &dec->stops[i];
+
+        if (stop->why == QUEUE_EXCEEDED)
+            w->by_index[stop->job]->stopping = true;
+        else
+            preempt_stop(w->by_index[stop->job], w->by_index[stop->other],
+                         stop->why == QUEUE_PREEMPT_TO_REQUEUE);
+    }
+}
+
 static bool anybody_waits_for_another(const struct daemon *d)
 {
     for (size_t i = 0; i < d->n; i++)
@@ -139,15 +191,19 @@ void admit(struct daemon *d)
         struct served *s = w.by_index[dec.starts[i].job];
 
         take_places(s, dec.starts[i].places);
-        served_start(s);
+        if (s->act)
+            preempt_resume(s);
+        else
+            served_start(s);
     }
-    end_hopeless(d, &w, &dec); /* a maximum duration is the deadline of the job itself */
+    carry_out_stops(&w, &dec);
+    end_hopeless(d, &w, &dec);
 }
 
 bool admit_never(struct served *s, struct strbuf *why)
 {
     auto_arena struct arena *a = arena_new();
-    struct daemon alone = {.machine = s->d->machine, .jobs = &s, .n = 1};
+    struct daemon alone = {.machine = s->d->machine, .config = s->d->config, .jobs = &s, .n = 1};
     struct world w;
     struct queue_decisions dec;
 
@@ -164,6 +220,7 @@ void admit_restore(struct served *s)
     auto_arena struct arena *a = arena_new();
     struct submission sub = {0};
 
+    free(s->places); /* of a job that is planned again */
     s->places = xcalloc(s->n_replicas + 1, sizeof(*s->places));
     if (site_read(a, s->row.site, &sub, NULL) < 0 || !sub.gpus)
         return;
@@ -211,8 +268,16 @@ void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, con
     for (uint32_t i = 0; i < dec.n_waits; i++) {
         auto_strbuf struct strbuf text = STRBUF_INIT;
 
-        queue_wait_sentence(&w.w, &dec.waits[i], &text);
-        name_other(d, dec.waits[i].other, &text);
-        fn(ctx, w.by_index[dec.waits[i].job], text.buf);
+        struct served *s = w.by_index[dec.waits[i].job];
+
+        if (s->act && dec.waits[i].why == QUEUE_WHY_PAUSED)
+            continue;
+        if (!config_queue(d, s->row.queue, NULL)) {
+            strbuf_addf(&text, "queue \"%s\" is not in the configuration", s->row.queue);
+        } else {
+            queue_wait_sentence(&w.w, &dec.waits[i], &text);
+            name_other(d, dec.waits[i].other, &text);
+        }
+        fn(ctx, s, text.buf);
     }
 }

@@ -16,7 +16,6 @@
 #include "client/daemon.h"
 #include "daemon/kill_points.h"
 #include "daemon/parts.h"
-#include "engine/local/machine.h"
 #include "rundir/places.h"
 
 #define ROUNDS 64 /* before the loop looks at its descriptors again */
@@ -72,6 +71,7 @@ struct served *daemon_add(struct daemon *d, const struct stored *row)
     s->row.request = xstrdup(row->state == STORED_ENDED ? "" : row->request);
     s->row.site = xstrdup(row->site ? row->site : "");
     s->row.outcome = xstrdup(row->outcome ? row->outcome : "");
+    s->row.array = xstrdup(row->array ? row->array : "");
     served_read_needs(s);
     GROW(d->jobs, d->n, d->cap);
     d->jobs[d->n++] = s;
@@ -245,14 +245,22 @@ static void on_child(uv_signal_t *handle, int sig)
 {
     (void)handle;
     (void)sig;
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
+    for (;;) {
+        siginfo_t info = {0};
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+            return;
+        /* One that looks at a job that hangs (inspect/child.c) is waited for there, in a moment. */
+        if (getpgid(info.si_pid) == info.si_pid && getsid(info.si_pid) == getsid(0))
+            return;
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    }
 }
 
-static void on_ignored(uv_signal_t *handle, int sig)
+static void on_hangup(uv_signal_t *handle, int sig)
 {
-    (void)handle;
     (void)sig;
+    config_reload(handle->data);
 }
 
 static void catch_signals(struct daemon *d)
@@ -263,7 +271,7 @@ static void catch_signals(struct daemon *d)
     } caught[] = {{SIGTERM, on_end_signal},
                   {SIGINT, on_end_signal},
                   {SIGCHLD, on_child},
-                  {SIGHUP, on_ignored}};
+                  {SIGHUP, on_hangup}};
 
     (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
@@ -282,6 +290,8 @@ static void load_one(void *ctx, const struct stored *row)
     (void)daemon_add(d, row);
     if (row->number > d->last_number)
         d->last_number = row->number;
+    if (row->turn > d->last_turn)
+        d->last_turn = row->turn;
 }
 
 static int load(struct daemon *d, struct err *e)
@@ -295,27 +305,9 @@ static int load(struct daemon *d, struct err *e)
     for (size_t i = 0; i < d->n; i++)
         if (d->jobs[i]->row.state == STORED_STARTED)
             served_resume(d->jobs[i]);
+    code_sweep(d);
     d->queue_changed = true;
     return 0;
-}
-
-/* What jobs may use together. */
-static void measure(struct daemon *d)
-{
-    const struct daemon_options *o = d->opts;
-    int64_t gpus = o->gpus >= 0 ? o->gpus : machine_gpus();
-    int64_t cpus = o->cpus ? o->cpus : sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (gpus > LIMIT_QUEUE_GPUS)
-        gpus = LIMIT_QUEUE_GPUS;
-    d->machine = (struct queue_machine){
-        .name = "this machine",
-        .has.v = {[QUEUE_CPU] = cpus * 1000,
-                  [QUEUE_MEMORY] = o->memory
-                                       ? o->memory
-                                       : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
-                  [QUEUE_PORT] = LIMIT_PORTS},
-        .gpus = gpus == 64 ? ~UINT64_C(0) : (UINT64_C(1) << gpus) - 1};
 }
 
 /* Each job needs some descriptors; the caller's soft limit is for programs that use select(). */
@@ -382,6 +374,7 @@ static void end(struct daemon *d)
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
+    arena_free(d->config_arena);
     uv_walk(&d->loop, close_handle, NULL);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&d->loop);
@@ -421,8 +414,9 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
         return err_sys(e, r, "cannot create an event loop");
     }
     make_handles(&d);
-    measure(&d);
-    r = load(&d, e);
+    r = config_read(&d, e);
+    if (r == 0)
+        r = load(&d, e);
     if (r == 0)
         r = server_open(&d, dir, &d.server, e);
     if (r == 0 && opts->front)

@@ -10,6 +10,19 @@
 
 #include "base/err.h"
 #include "daemon/planner.h"
+#include "queue/queue.h"
+
+/* What the configuration says of it. */
+struct daemon_config {
+    const struct queue *queues; /* n_queues 0: there is one, "default" */
+    uint32_t n_queues;
+    enum queue_preemption preemption;
+    int64_t cpus_milli, memory, gpus; /* what jobs may use together; 0, 0, -1: all */
+};
+#define DAEMON_CONFIG_INIT                                                                         \
+    {                                                                                              \
+        .gpus = -1                                                                                 \
+    }
 
 struct daemon;
 struct strbuf;
@@ -27,11 +40,14 @@ struct daemon_front {
 struct daemon_options {
     const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
-    recorder_fn *record;            /* NULL: nothing is kept */
-    bool stop_jobs;                 /* at SIGTERM: end the jobs, too */
-    int64_t cpus;                   /* that jobs may use together; 0: all of this machine */
-    int64_t memory;                 /* likewise, bytes */
-    int64_t gpus;                   /* likewise; -1: all of this machine */
+    recorder_fn *record; /* NULL: nothing is kept */
+    bool stop_jobs;      /* at SIGTERM: end the jobs, too */
+    int64_t cpus;        /* that jobs may use together; 0: all of this machine */
+    int64_t memory;      /* likewise, bytes */
+    int64_t gpus;        /* likewise; -1: all of this machine */
+    /* Reads the configuration, at the beginning and at SIGHUP; *ret lives in the arena. Negative:
+     * it has errors, which were told. */
+    int (*configure)(struct arena *a, struct daemon_config *ret);
     void (*note)(const char *text); /* a line for whoever reads the daemon's output */
 };
 

@@ -12,6 +12,7 @@
 #include "base/procs.h"
 #include "daemon/kill_points.h"
 #include "job/report.h"
+#include "inspect/hang.h"
 #include "rundir/azureml_dir.h"
 #include "rundir/evidence.h"
 #include "rundir/lost_logs.h"
@@ -26,6 +27,7 @@ static void write_report(struct active *act, const struct job *job)
     struct json j = JSON_PRETTY(&sb);
     struct err e;
 
+    code_prune(act);
     rundir_missing(&act->rd, &missing);
     if (missing.len == 0 && act->rd.logs_fd >= 0) {
         lost_logs(act->rd.logs_fd, job, act->gaps.v, act->gaps.n, &missing);
@@ -122,6 +124,7 @@ void finish_release(struct active *act)
     struct served *s = act->served;
 
     control_free(act->control);
+    hang_free(act->hang);
     turn_free(act->turn);
     if (act->engine)
         act->engine->ops->free(act->engine);
@@ -149,6 +152,7 @@ void finish_leave(struct active *act)
         (void)io_remove_tree(AT_FDCWD, act->rd.scratch, NULL);
     free(s->places);
     s->places = NULL;
+    code_forget(s);
     s->d->queue_changed = true;
     finish_release(act);
 }

@@ -19,6 +19,11 @@ const char *const kill_point_names[KILL_POINTS + 1] = {
     [KILL_REPORT_WRITTEN] = "report-written",
     [KILL_END_COMMITTED] = "end-committed",
     [KILL_CANCEL_POSTED] = "cancel-posted",
+    [KILL_CODE_COPIED] = "code-copied",
+    [KILL_CODE_PRUNED] = "code-pruned",
+    [KILL_PREEMPTED] = "preempted",
+    [KILL_RELEASED] = "released",
+    [KILL_MOVED] = "moved",
     [KILL_ADOPTED] = "adopted",
 };
 

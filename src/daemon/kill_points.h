@@ -10,8 +10,8 @@
 enum kill_point {
     KILL_BEFORE_SUBMIT_COMMIT, /* jobs were submitted and are not in the database */
     KILL_BEFORE_REPLY,         /* they are, and nobody was told */
-    KILL_PLANNED,              /* a job has its ports, and no run directory */
-    KILL_DIRS_MADE,            /* it has one, and its start is not committed */
+    KILL_PLANNED,              /* a job has its ports, and an empty run directory */
+    KILL_DIRS_MADE,            /* that is filled, and its start is not committed */
     KILL_BEFORE_COMMIT,        /* events were folded */
     KILL_AFTER_COMMIT,         /* and committed; nothing is carried out */
     KILL_ACTED,                /* all is carried out */
@@ -19,6 +19,11 @@ enum kill_point {
     KILL_END_COMMITTED,        /* its directories are not cleaned up */
     KILL_CANCEL_POSTED,        /* a request is committed, and not replied to */
     KILL_ADOPTED,              /* a job of an earlier daemon is attached to */
+    KILL_CODE_COPIED,          /* the code of a job was copied into its run directory */
+    KILL_CODE_PRUNED,          /* and removed again, but for what it has written */
+    KILL_PREEMPTED,            /* a job was told to make room, nothing is committed */
+    KILL_RELEASED,             /* it is paused and holds nothing; likewise */
+    KILL_MOVED,                /* it has other GPUs than before, and is to be planned again */
     KILL_POINTS,
 };
 extern const char *const kill_point_names[KILL_POINTS + 1]; /* NULL-terminated */

@@ -8,6 +8,9 @@
  *     server.c   connections of other verbs
  *     requests.c what they ask for
  *     store.c    the database
+ *     config.c   queues and what they may use
+ *     code.c     snapshots of jobs' code, and their working copies
+ *     preempt.c  jobs that make room for others, and go on later
  *
  * One round of the loop:
  *
@@ -35,6 +38,7 @@
 #include "queue/queue.h"
 
 struct server;
+struct hang; /* inspect/hang.h */
 struct peer; /* a connection */
 
 /* What a job needs while it runs. */
@@ -52,17 +56,21 @@ struct active {
     struct aborts aborts;
     struct log_gaps gaps;
     uv_timer_t *wake;
-    bool released;         /* the engine holds nothing any more */
-    bool told;             /* its report is written, its end is about to be committed */
-    bool heard;            /* the engine has reported something */
-    bool watched;          /* its plan is a record: nothing of it can be started (resume.c) */
-    struct engine_ops ops; /* watched: those of the engine but for that */
-    struct err refusal;    /* of the engine, before anything was started; code 0: none */
+    int64_t max_duration_ms; /* that its queue sets; 0: none */
+    bool is_local;           /* its engine is engine_local, not engine_nothing */
+    struct hang *hang;       /* NULL: nobody asked for it */
+    bool released;           /* the engine holds nothing any more */
+    bool told;               /* its report is written, its end is about to be committed */
+    bool heard;              /* the engine has reported something */
+    bool watched;            /* its plan is a record: nothing of it can be started (resume.c) */
+    struct engine_ops ops;   /* watched: those of the engine but for that */
+    struct err refusal;      /* of the engine, before anything was started; code 0: none */
 };
 
 struct served {
     struct daemon *d;
     struct stored row;        /* its texts are heap */
+    char *snapshot;           /* of its code; heap, or NULL */
     struct queue_role *roles; /* what it needs; heap */
     uint32_t n_roles;
     struct queue_after *afters; /* ids are numbers of jobs; heap */
@@ -71,6 +79,7 @@ struct served {
     struct queue_place *places; /* started: heap, one per replica */
     uint32_t n_replicas;
     struct active *act;     /* started */
+    ns_t since;             /* real time at which it started or was resumed; 0: row.started */
     bool stopping;          /* cancelled, or to be */
     bool dirty;             /* something was reported, or its time has come */
     bool is_new;            /* not committed yet */
@@ -92,8 +101,10 @@ struct daemon {
     bool queue_changed; /* a job was submitted or has ended, … */
     ns_t queue_wake;    /* clock_run() when the queue has to be asked again; 0: no need */
     uint64_t promised;
+    struct arena *config_arena;
+    struct daemon_config config; /* in that arena */
     struct queue_machine machine;
-    int64_t last_number;
+    int64_t last_number, last_turn;
     uv_prepare_t prepare;
     uv_timer_t retry, queue_timer;
     uv_signal_t signals[4];
@@ -132,6 +143,39 @@ void served_leave(struct served *s);
 void served_observe(struct served *s, enum obs_kind kind);
 
 extern const struct engine_class engine_nothing; /* runs nothing: nothing.c */
+
+/* --- config.c --------------------------------------------------------------------------------- */
+
+/* At the beginning: errors are fatal. */
+int config_read(struct daemon *d, struct err *e);
+/* At SIGHUP: with errors the old configuration stays. */
+void config_reload(struct daemon *d);
+/* The queue that this name, or none, means. NULL: there is none; *why has those that exist. */
+const char *config_queue(const struct daemon *d, const char *name, struct strbuf *why);
+
+/* --- preempt.c -------------------------------------------------------------------------------- */
+
+/* Carries out a decision of the queue: the job makes room for another one. */
+void preempt_stop(struct served *s, const struct served *other, bool requeue);
+/* After it was decided upon: a job that is paused now releases what it has. */
+void preempt_check(struct served *s);
+/* The queue has places for a job that released its own: it goes on. */
+void preempt_resume(struct served *s);
+/* Somebody asks to resume it. True: the queue does, when there is room. */
+bool preempt_resume_asked(struct served *s);
+
+/* --- code.c ----------------------------------------------------------------------------------- */
+
+/* Makes the working copy of a job, in its run directory; sets sub->code. */
+int code_copy(struct served *s, const struct rundir *rd, struct submission *sub, struct err *e);
+/* The same of a job whose working copy is there. */
+void code_find(struct arena *a, const struct rundir *rd, struct submission *sub);
+/* The job has ended: what it has not changed is removed. */
+void code_prune(struct active *act);
+/* Its end is committed: the snapshot goes with the last job that has it. */
+void code_forget(struct served *s);
+/* At the beginning: removes snapshots that no job has. */
+void code_sweep(struct daemon *d);
 
 /* --- admit.c ---------------------------------------------------------------------------------- */
 

@@ -25,15 +25,27 @@ struct submission { /* in an arena, which must outlive the plan */
     const char *isolation;
     const int *ports;
     size_t n_ports;
+    /* Of an array; array NULL: it is alone. */
+    const char *array, *name; /* id of its first job; its own name */
+    int64_t array_index, array_count;
+    char **vars; /* "lr=0.1", NULL-terminated */
+
+    /* Its code as it was; NULL: it runs in the directory itself. */
+    const char *snapshot;  /* name in the daemon's store */
+    const char *code_root; /* what it is a copy of: absolute */
+    const char *code;      /* the working copy, which is there */
+
+    int64_t max_duration_ms; /* of its queue; 0: none */
     const char *const *gpus; /* per replica: what it may see, "0,3"; NULL: as planned */
 };
 
 struct planned {
     const struct plan *plan;
     struct job_rules rules;
-    struct survey survey;  /* holds ports */
-    enum cause_kind cause; /* on failure: what kind of refusal it is */
-    void *kept;            /* what the planner needs for as long as the plan lives; or NULL */
+    struct survey survey;    /* holds ports */
+    int64_t hang_timeout_ms; /* 0: none */
+    enum cause_kind cause;   /* on failure: what kind of refusal it is */
+    void *kept;              /* what the planner needs for as long as the plan lives; or NULL */
     void (*release)(void *kept);
 };
 void planned_release(struct planned *p);
@@ -51,7 +63,8 @@ typedef void recorder_fn(const struct planned *p, const struct submission *sub, 
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e);
 /* What planning has chosen, as JSON, and back. */
-void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus);
+void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus,
+                const struct submission *sub);
 int site_read(struct arena *a, const char *json, struct submission *ret, struct err *e);
 
 /* Calls the planner in the submission's directory, with its environment. */

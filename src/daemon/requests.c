@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "client/protocol.h"
+#include "daemon/array.h"
 #include "daemon/parts.h"
 #include "doc/json.h"
 #include "doc/json_read.h"
@@ -33,6 +34,18 @@ static const char *phase_of(const struct served *s)
     return s->row.paused ? "paused" : "waiting";
 }
 
+static void put_array(struct json *j, const struct stored *row)
+{
+    size_t n = strcspn(row->array, " ");
+
+    if (!*row->array)
+        return;
+    json_key(j, "array");
+    json_strn(j, row->array, n);
+    json_kv_int(j, "array_index", row->array_index);
+    json_kv_str(j, "matrix", row->array[n] ? row->array + n + 1 : NULL);
+}
+
 static void put_job(struct json *j, const struct served *s, const char *why)
 {
     bool ended = s->row.state == STORED_ENDED;
@@ -54,6 +67,7 @@ static void put_job(struct json *j, const struct served *s, const char *why)
     json_kv_int(j, "started", s->row.started);
     json_kv_int(j, "ended", s->row.ended);
     json_kv_str(j, "waiting", why);
+    put_array(j, &s->row);
     json_end(j);
 }
 
@@ -103,7 +117,7 @@ void request_answer_job(struct peer *p, const struct served *s)
     struct json j = begin_head(&head);
     const char *why = NULL;
 
-    if (s->row.state == STORED_WAITING && !s->act)
+    if (s->row.state != STORED_ENDED && (!s->act || s->row.standing == STANDING_RELEASED))
         gather_reasons(s->d, &rs);
     for (size_t i = 0; i < rs.n; i++)
         if (rs.v[i].s == s)
@@ -368,38 +382,92 @@ static char *new_id(const struct daemon *d)
     return id;
 }
 
-static struct served *add_one(struct daemon *d, const struct node *root, const char *request)
+struct addition { /* what the jobs of one submission have in common */
+    const struct node *root;
+    const char *queue, *request;
+    int64_t total;
+    char *array; /* heap; NULL until the first one has its id */
+};
+
+static char *name_of(const struct addition *x, int64_t index)
 {
-    auto_free char *id = new_id(d);
+    const char *name = node_text(node_get(x->root, "name"), "");
+
+    return x->total > 1 ? xasprintf("%s-%lld", name, (long long)index) : xstrdup(name);
+}
+
+static struct served *add_one(struct daemon *d, struct addition *x, int64_t index)
+{
+    auto_free char *id = new_id(d), *name = name_of(x, index);
+    auto_strvec struct strvec vars = STRVEC_INIT;
+    auto_strbuf struct strbuf request = STRBUF_INIT, label = STRBUF_INIT;
+
+    array_vars(x->root, index, &vars);
+    if (x->total > 1 && !x->array)
+        x->array = xstrdup(id);
+    if (x->array) {
+        array_request(
+            x->request,
+            &(struct array_place){.id = x->array, .name = name, .index = index, .count = x->total},
+            &vars, &request);
+        array_label(x->array, &vars, &label);
+    }
     const struct stored row = {.id = id,
                                .number = ++d->last_number,
-                               .name = node_text(node_get(root, "name"), ""),
-                               .dialect = node_text(node_get(root, "dialect"), ""),
-                               .queue = node_text(node_get(root, "queue"), "default"),
-                               .priority = (int)int_of(root, "priority", 50),
-                               .request = request,
+                               .name = name,
+                               .dialect = node_text(node_get(x->root, "dialect"), ""),
+                               .queue = x->queue,
+                               .priority = (int)int_of(x->root, "priority", 50),
+                               .request = x->array ? request.buf : x->request,
                                .site = "",
                                .submitted = clock_real(),
                                .outcome = "",
-                               .exit_code = -1};
-    struct served *s = daemon_add(d, &row);
+                               .exit_code = -1,
+                               .array = label.buf,
+                               .array_index = index};
 
-    return s;
+    return daemon_add(d, &row);
+}
+
+/* That of the job, else its target if there is a queue of that name, else the default. */
+static const char *queue_of(const struct daemon *d, const struct node *root, struct strbuf *why)
+{
+    const char *name = node_text(node_get(root, "queue"), NULL);
+    const char *target = node_text(node_get(root, "target"), NULL);
+    const char *found =
+        !name && target && d->config.n_queues ? config_queue(d, target, NULL) : NULL;
+
+    return found ? found : config_queue(d, name, why);
+}
+
+static bool check_names(struct daemon *d, struct peer *p, const struct addition *x, bool replace)
+{
+    for (int64_t i = 0; i < x->total; i++) {
+        auto_free char *name = name_of(x, i);
+
+        if (strlen(name) > LIMIT_NAME) {
+            peer_refuse(p, "job name \"%s\" has more than %d characters", name, LIMIT_NAME);
+            return false;
+        }
+        if (!check_name(d, p, name, replace))
+            return false;
+    }
+    return true;
 }
 
 static void serve_submit(struct daemon *d, struct peer *p, const struct node *root)
 {
     const struct node *job = node_get(root, "job");
-    int64_t count = int_of(root, "count", 1), priority = int_of(root, "priority", 50);
+    int64_t count = array_total(root), priority = int_of(root, "priority", 50);
     const char *name = node_text(node_get(root, "name"), "");
+    struct addition add = {.root = root, .total = count};
     auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
 
     if (d->leaving) {
         peer_refuse(p, "the daemon is ending");
         return;
     }
-    if (!job || job->type != NODE_MAP || !*name || count < 1 || count > LIMIT_SUBMIT_COUNT ||
-        priority < 0 || priority > 100) {
+    if (!job || job->type != NODE_MAP || !*name || count < 1 || priority < 0 || priority > 100) {
         peer_refuse(p, "invalid submission");
         return;
     }
@@ -408,14 +476,21 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
                     d->n, LIMIT_JOBS_WAITING);
         return;
     }
+    add.queue = queue_of(d, root, &why);
+    if (!add.queue) {
+        peer_refuse(p, "%s", why.buf);
+        return;
+    }
     if (!keep_request(d, p, root, &request))
         return;
-    if (is_true(root, "unique") && !check_name(d, p, name, is_true(root, "replace")))
+    if (is_true(root, "unique") && !check_names(d, p, &add, is_true(root, "replace")))
         return;
+    add.request = request.buf;
     for (int64_t i = 0; i < count; i++) {
-        struct served *s = add_one(d, root, request.buf);
+        struct served *s = add_one(d, &add, i);
 
         if (i == 0 && admit_never(s, &why)) {
+            free(add.array);
             daemon_drop(d, s);
             peer_refuse(p, "%s", why.buf);
             return;
@@ -424,6 +499,7 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
         store_add(d->store, &s->row);
         peer_defer(p, s, false);
     }
+    free(add.array);
 }
 
 /* The address of the page, for one who may use this socket. */

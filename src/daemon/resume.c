@@ -75,6 +75,8 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     size_t len;
     int r = served_submission(act, &typed, &sub, e);
 
+    code_find(act->a, &act->rd, &sub);
+    act->max_duration_ms = r == 0 ? sub.max_duration_ms : 0;
     if (r == 0)
         r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, false, &act->planned, e);
     if (r == 0)
@@ -94,6 +96,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     r = attach(act, e);
     if (r == 0) {
         kill_point(KILL_ADOPTED);
+        act->is_local = true;
         served_turn(act);
     } else if (r == -ENOENT || r == -ECONNREFUSED || r == -ESRCH) {
         const struct engine_open how = served_engine(act);
@@ -102,6 +105,7 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
         r = (lost ? &engine_nothing : &engine_local)->open(&how, &act->engine, e);
         if (r < 0)
             return r;
+        act->is_local = !lost;
         served_turn(act);
         if (lost)
             served_observed(act, &(struct observation){.kind = OBS_LOST, .at = clock_run()});
@@ -109,6 +113,8 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
         return r;
     }
     s->stopping = act->job->cancel_signal != 0;
+    if (act->job->deadline_from)
+        s->since = clock_real() - (clock_run() - act->job->deadline_from);
     turn_catch_up(act->turn);
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "daemon/parts.h"
 #include "daemon/served_parts.h"
 #include "doc/json_read.h"
+#include "inspect/hang.h"
 #include "rundir/command_line.h"
 #include "rundir/reserve.h"
 
@@ -134,11 +135,17 @@ static void on_post(void *ctx, const struct observation *o)
 {
     struct active *act = ctx;
 
+    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served)) {
+        turn_commit(act->turn);
+        return;
+    }
     turn_observe(act->turn, o);
     turn_commit(act->turn);
     kill_point(KILL_CANCEL_POSTED);
-    if (o->kind == OBS_CANCEL)
+    if (o->kind == OBS_CANCEL) {
         act->served->stopping = true;
+        act->served->d->queue_changed = true;
+    }
     served_mark(act->served);
 }
 
@@ -221,12 +228,33 @@ struct engine_open served_engine(struct active *act)
                                 .client = &act->client};
 }
 
+static pid_t root_of(void *ctx)
+{
+    const struct active *act = ctx;
+
+    return engine_local.here->root(act->engine);
+}
+
+static void watch_for_hang(struct active *act)
+{
+    const struct hang_options opts = {.timeout_ms = act->planned.hang_timeout_ms,
+                                      .run_fd = act->rd.fd,
+                                      .root = root_of,
+                                      .hung = served_observed,
+                                      .note = on_note,
+                                      .ctx = act};
+
+    if (opts.timeout_ms > 0 && act->is_local)
+        act->hang = hang_new(&act->served->d->loop, act->job, &opts);
+}
+
 void served_turn(struct active *act)
 {
     const struct turn_host host = {.event = on_event, .ctx = act};
 
     act->turn = turn_new(act->job, act->journal, act->engine, &host);
     open_control(act);
+    watch_for_hang(act);
     served_mark(act->served);
 }
 
@@ -256,10 +284,8 @@ static int make_dirs(struct rundir *rd, struct err *e)
 static int fill_dirs(struct active *act, const struct submission *sub, struct err *e)
 {
     struct command_line line = COMMAND_INIT;
-    int r = make_dirs(&act->rd, e);
+    int r;
 
-    if (r < 0)
-        return r;
     for (int i = 0; i < sub->argc; i++)
         strvec_push(&line.argv, sub->argv[i]);
     line.cwd = xstrdup(sub->cwd);
@@ -293,8 +319,7 @@ int served_submission(struct active *act, struct submission *typed, struct submi
     return r == 0 ? rundir_name(row->id, NULL, &act->rd, e) : r;
 }
 
-/* The GPUs of each replica, as the queue has chosen them. */
-static const char *const *visible_gpus(struct active *act)
+const char *const *served_gpus(struct active *act)
 {
     const struct served *s = act->served;
     const char **v = ARENA_ARRAY(act->a, const char *, s->n_replicas + 1);
@@ -312,6 +337,16 @@ static const char *const *visible_gpus(struct active *act)
     return any ? v : NULL;
 }
 
+static int64_t max_of_queue(const struct served *s)
+{
+    const struct daemon_config *c = &s->d->config;
+
+    for (uint32_t i = 0; i < c->n_queues; i++)
+        if (strcmp(c->queues[i].name, s->row.queue) == 0)
+            return c->queues[i].max_duration / NS_PER_MS;
+    return 0;
+}
+
 static int begin(struct active *act, const struct engine_class *class, bool anyhow, struct err *e)
 {
     struct served *s = act->served;
@@ -321,8 +356,13 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
 
     if (r < 0)
         return r;
-    sub.gpus = visible_gpus(act);
-    r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
+    sub.gpus = served_gpus(act);
+    sub.max_duration_ms = act->max_duration_ms = max_of_queue(s);
+    r = make_dirs(&act->rd, e);
+    if (r == 0)
+        r = code_copy(s, &act->rd, &sub, e);
+    if (r == 0)
+        r = submission_plan(s->d->opts->plan, act->a, &sub, &act->rd, anyhow, &act->planned, e);
     kill_point(KILL_PLANNED);
     if (r == 0)
         r = fill_dirs(act, &typed, e);
@@ -336,10 +376,11 @@ static int begin(struct active *act, const struct engine_class *class, bool anyh
     r = class->open(&how, &act->engine, e);
     if (r < 0)
         return r;
+    act->is_local = class == &engine_local;
     served_turn(act);
     turn_event(act->turn,
                &(struct event){.type = EVENT_CREATED, .at = clock_run(), .random = arc4random()});
-    site_write(&site, act->planned.plan, sub.gpus);
+    site_write(&site, act->planned.plan, sub.gpus, &sub);
     free((char *)(uintptr_t)s->row.site);
     s->row.site = strbuf_detach(&site);
     s->row.state = STORED_STARTED;
@@ -406,6 +447,7 @@ void served_decide(struct served *s, ns_t now)
         served_observed(act, &(struct observation){.kind = OBS_LOST, .at = now});
         (void)turn_decide(act->turn, now);
     }
+    preempt_check(s);
 }
 
 void served_act(struct served *s, ns_t now)
@@ -489,6 +531,9 @@ void served_read_needs(struct served *s)
         s->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
                                             .any = int_of(after->items[i], "any") != 0};
     s->n_afters = (uint32_t)k;
+    s->snapshot = node_get(job, "snapshot") && node_get(job, "snapshot")->type == NODE_STRING
+                      ? xstrdup(node_get(job, "snapshot")->text)
+                      : NULL;
     s->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
 }
 
@@ -504,6 +549,8 @@ void served_free(struct served *s)
     free((char *)(uintptr_t)s->row.request);
     free((char *)(uintptr_t)s->row.site);
     free((char *)(uintptr_t)s->row.outcome);
+    free((char *)(uintptr_t)s->row.array);
+    free(s->snapshot);
     free(s->roles);
     free(s->afters);
     free(s->places);

@@ -12,6 +12,8 @@ int served_submission(struct active *act, struct submission *typed, struct submi
                       struct err *e);
 /* The journal in the database, with its copy in the run directory. */
 int served_journal(struct active *act, struct err *e);
+/* The GPUs of each replica, as the queue has chosen them; NULL: none has any. */
+const char *const *served_gpus(struct active *act);
 struct engine_open served_engine(struct active *act);
 /* With job, journal and engine: makes turn and control socket. */
 void served_turn(struct active *act);

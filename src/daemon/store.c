@@ -27,10 +27,12 @@ enum statement { ADD, UPDATE, EVENT, REMOVE, REMOVE_EVENTS, N_STATEMENTS };
 
 static const char *const statements[N_STATEMENTS] = {
     [ADD] = "INSERT INTO job (number, id, name, dialect, queue, priority, paused, request, state, "
-            "site, submitted, started, ended, outcome, exit_code) "
-            "VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
+            "site, submitted, started, ended, outcome, exit_code, "
+            "standing, turn, array, array_index) "
+            "VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19)",
     [UPDATE] = "UPDATE job SET priority=?6, paused=?7, request=CASE ?9 WHEN 2 THEN '' ELSE request "
-               "END, state=?9, site=?10, started=?12, ended=?13, outcome=?14, exit_code=?15 "
+               "END, state=?9, site=?10, started=?12, ended=?13, outcome=?14, exit_code=?15, "
+               "standing=?16, turn=?17 "
                "WHERE number=?1",
     [EVENT] = "INSERT INTO event (job, line) VALUES (?1, ?2)",
     [REMOVE] = "DELETE FROM job WHERE number=?1",
@@ -47,6 +49,10 @@ static const char *const migrations[STORE_VERSION] = {
     " outcome TEXT NOT NULL, exit_code INTEGER NOT NULL) STRICT;"
     "CREATE TABLE event (n INTEGER PRIMARY KEY, job INTEGER NOT NULL, line TEXT NOT NULL) STRICT;"
     "CREATE INDEX event_job ON event (job, n);",
+    "ALTER TABLE job ADD COLUMN standing INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE job ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE job ADD COLUMN array TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE job ADD COLUMN array_index INTEGER NOT NULL DEFAULT 0;",
 };
 
 struct store {
@@ -198,6 +204,7 @@ static void change_release(struct change *c)
     free((void *)(uintptr_t)c->job.request);
     free((void *)(uintptr_t)c->job.site);
     free((void *)(uintptr_t)c->job.outcome);
+    free((void *)(uintptr_t)c->job.array);
     free(c->line);
 }
 
@@ -234,7 +241,8 @@ int store_each(struct store *s, void (*fn)(void *ctx, const struct stored *job),
 {
     static const char sql[] =
         "SELECT number, id, name, dialect, queue, priority, paused, request, state, site, "
-        "submitted, started, ended, outcome, exit_code FROM job ORDER BY number";
+        "submitted, started, ended, outcome, exit_code, standing, turn, array, array_index "
+        "FROM job ORDER BY number";
     sqlite3_stmt *st = NULL;
     int r = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
 
@@ -256,7 +264,11 @@ int store_each(struct store *s, void (*fn)(void *ctx, const struct stored *job),
                                  .started = sqlite3_column_int64(st, 11),
                                  .ended = sqlite3_column_int64(st, 12),
                                  .outcome = text_of(st, 13),
-                                 .exit_code = sqlite3_column_int(st, 14)});
+                                 .exit_code = sqlite3_column_int(st, 14),
+                                 .standing = (enum stored_standing)sqlite3_column_int(st, 15),
+                                 .turn = sqlite3_column_int64(st, 16),
+                                 .array = text_of(st, 17),
+                                 .array_index = sqlite3_column_int64(st, 18)});
     }
     r = r == SQLITE_DONE ? 0 : db_error(s, "cannot read the jobs of the database", e);
     (void)sqlite3_finalize(st);
@@ -325,6 +337,7 @@ static void keep_job(struct change *c, const struct stored *job)
     c->job.request = xstrdup(c->kind == CHANGE_ADD ? job->request : "");
     c->job.site = xstrdup(job->site ? job->site : "");
     c->job.outcome = xstrdup(job->outcome ? job->outcome : "");
+    c->job.array = xstrdup(job->array ? job->array : "");
 }
 
 void store_add(struct store *s, const struct stored *job)
@@ -373,20 +386,21 @@ static bool bind_job(sqlite3_stmt *st, const struct stored *j, bool all)
     const struct {
         int at;
         const char *text;
-    } texts[] = {{2, j->id},      {3, j->name},  {4, j->dialect}, {5, j->queue},
-                 {8, j->request}, {10, j->site}, {14, j->outcome}};
+    } texts[] = {{2, j->id},      {3, j->name},  {4, j->dialect},  {5, j->queue},
+                 {8, j->request}, {10, j->site}, {14, j->outcome}, {18, j->array}};
     const struct {
         int at;
         int64_t value;
-    } numbers[] = {{1, j->number},     {6, j->priority}, {7, j->paused}, {9, j->state},
-                   {11, j->submitted}, {12, j->started}, {13, j->ended}, {15, j->exit_code}};
+    } numbers[] = {{1, j->number},     {6, j->priority}, {7, j->paused},      {9, j->state},
+                   {11, j->submitted}, {12, j->started}, {13, j->ended},      {15, j->exit_code},
+                   {16, j->standing},  {17, j->turn},    {19, j->array_index}};
     bool ok = true;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) /* an UPDATE has no place for some of them */
         if (all || texts[i].at == 10 || texts[i].at == 14)
             ok &= sqlite3_bind_text(st, texts[i].at, texts[i].text, -1, SQLITE_STATIC) == SQLITE_OK;
     for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        if (all || numbers[i].at != 11)
+        if (all || (numbers[i].at != 11 && numbers[i].at != 19))
             ok &= sqlite3_bind_int64(st, numbers[i].at, numbers[i].value) == SQLITE_OK;
     return ok;
 }

@@ -19,16 +19,27 @@
 #include "base/strbuf.h"
 #include "journal/journal.h"
 
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 
 enum stored_state { STORED_WAITING, STORED_STARTED, STORED_ENDED };
+
+/* Of a started job: what it has of the machine. */
+enum stored_standing {
+    STANDING_HOLDS,
+    STANDING_YIELDS,  /* told to pause, to make room for another job */
+    STANDING_RELEASED /* paused: nothing of it runs, and it holds nothing */
+};
 
 struct stored { /* one job; texts belong to whoever made it */
     const char *id;
     int64_t number; /* from 1, in the order of submission */
     const char *name, *dialect, *queue;
     int priority;
-    bool paused;         /* waiting, and a person wants it to */
+    bool paused; /* waiting or released, and a person wants it to */
+    enum stored_standing standing;
+    int64_t turn;      /* its place in the line; 0: its number */
+    const char *array; /* id of the first job of its array; "": none */
+    int64_t array_index;
     const char *request; /* JSON: how to plan it; "" after its end */
     enum stored_state state;
     const char *site;               /* started: JSON, what planning has chosen; "" before */

@@ -20,10 +20,28 @@ static char **words_of(struct arena *a, const struct node *list, int *ret_n)
     return v;
 }
 
+static int64_t int_of(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+
+    return n && n->type == NODE_INT ? n->i : 0;
+}
+
+static void array_read(struct arena *a, const struct node *array, struct submission *sub)
+{
+    if (!array)
+        return;
+    sub->array = node_text(node_get(array, "id"), "");
+    sub->name = node_text(node_get(array, "name"), "");
+    sub->array_index = int_of(array, "index");
+    sub->array_count = int_of(array, "count");
+    sub->vars = words_of(a, node_get(array, "vars"), NULL);
+}
+
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e)
 {
-    const struct node *root = node_get(json_node(a, json, len), "job");
+    const struct node *whole = json_node(a, json, len), *root = node_get(whole, "job");
     const struct node *file = node_get(root, "file");
     struct submission sub = {.cwd = node_text(node_get(root, "cwd"), "")};
 
@@ -33,6 +51,12 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
         sub.file = file->text;
         sub.file_len = file->len;
     }
+    array_read(a, node_get(whole, "array"), &sub);
+    sub.snapshot = node_text(node_get(root, "snapshot"), NULL);
+    sub.code_root = node_text(node_get(root, "code_root"), NULL);
+    if (sub.snapshot && (!*sub.snapshot || strchr(sub.snapshot, '/') || *sub.snapshot == '.' ||
+                         !sub.code_root || *sub.code_root != '/'))
+        return err_set(e, -EINVAL, "a submission has an invalid snapshot");
     if (sub.argc < 1 || *sub.cwd != '/')
         return err_set(e, -EINVAL, "a submission requires `argv` and an absolute `cwd`");
     *ret = sub;
@@ -40,7 +64,8 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
 }
 
 /* Ports are in the order of spec_n_ports(). */
-void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus)
+void site_write(struct strbuf *out, const struct plan *plan, const char *const *gpus,
+                const struct submission *sub)
 {
     const struct site *site = &plan->facts->site;
     struct json j = JSON_COMPACT(out);
@@ -57,6 +82,8 @@ void site_write(struct strbuf *out, const struct plan *plan, const char *const *
     for (; gpus && *gpus; gpus++)
         json_str(&j, *gpus);
     json_end(&j);
+    if (sub->max_duration_ms)
+        json_kv_int(&j, "max_duration_ms", sub->max_duration_ms);
     json_end(&j);
 }
 
@@ -64,6 +91,7 @@ int site_read(struct arena *a, const char *json, struct submission *ret, struct 
 {
     const struct node *root = json_node(a, json, strlen(json));
     const struct node *ports = node_get(root, "ports"), *gpus = node_get(root, "gpus");
+    const struct node *most = node_get(root, "max_duration_ms");
     const char *isolation = node_text(node_get(root, "isolation"), "");
 
     if (!*isolation || !ports || ports->type != NODE_SEQ || !gpus || gpus->type != NODE_SEQ)
@@ -74,6 +102,7 @@ int site_read(struct arena *a, const char *json, struct submission *ret, struct 
     ret->isolation = isolation;
     ret->ports = numbers;
     ret->n_ports = ports->n;
+    ret->max_duration_ms = most && most->type == NODE_INT ? most->i : 0;
     ret->gpus = gpus->n ? (const char *const *)words_of(a, gpus, NULL) : NULL;
     return 0;
 }

@@ -295,6 +295,8 @@ void journal_line(struct strbuf *out, const struct job *job, const struct event 
         cause_write(&j, "cause", &ev->cause);
         break;
     case EVENT_PAUSE:
+        add_why(&j, ev);
+        break;
     case EVENT_RESUME:
     case EVENT_HELD:
     case EVENT_ADMITTED:

@@ -301,6 +301,8 @@ static void read_fields(struct line *l, struct event *ev)
         read_cause(l, ev);
         break;
     case EVENT_PAUSE:
+        ev->text = text_of(l, "why");
+        break;
     case EVENT_RESUME:
     case EVENT_HELD:
         break;

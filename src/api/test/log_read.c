@@ -166,7 +166,9 @@ static void wishes(void)
     append("logs/w-0.log", "one\ntwo", 7);
     append("logs/w-0.rank-3.attempt-2.log", "three\n\xff\n", 8);
     append("logs/nonsense", "x\n", 2);
-    append(MARKS_NAME, "5000 0 o w-0.log\nnonsense\n7000 0 e w-0.rank-3.attempt-2.log\n9", 64);
+    static const char marks[] = "5000 0 o w-0.log\nnonsense\n9223372036854775807 1 o w-0.log\n"
+                                "7000 0 e w-0.rank-3.attempt-2.log\n9";
+    append(MARKS_NAME, marks, sizeof(marks) - 1);
     (void)logs_open(dir_fd, &lo, NULL);
     logs_look(lo);
     struct log_wish w = {.rank = -1, .most = 10};
@@ -191,7 +193,8 @@ static void wishes(void)
     ok(log_place_read(a, text.buf, &p) && p.ms == 12 && p.offset == 34 &&
            strcmp(p.log, "w-0.log") == 0,
        "a cursor as text");
-    static const char *const bad[] = {"", "1", "1.", "1.2", "x.2.a", "-1.2.a", "1.-2.a", "1.x.a"};
+    static const char *const bad[] = {
+        "", "1", "1.", "1.2", "x.2.a", "-1.2.a", "1.-2.a", "1.x.a", "9223372036854775807.1.a"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         ok(!log_place_read(a, bad[i], &p), "\"%s\" is none", bad[i]);
     w = (struct log_wish){.rank = -1, .most = 9, .after = &(struct log_place){1, 1 << 30, "../x"}};

@@ -3,6 +3,7 @@
 #include "daemon/store.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,15 @@ static void see(void *ctx, const struct stored *j)
     (void)ctx;
     strbuf_addf(&seen, "%lld:%s:%d:%d:%s:%s:%d ", (long long)j->number, j->id, j->priority,
                 (int)j->state, j->request, j->outcome, j->exit_code);
+}
+
+static void see_new(void *ctx, const struct stored *j)
+{
+    (void)ctx;
+    if (j->number == 7)
+        strbuf_truncate(&seen, 0);
+    strbuf_addf(&seen, "%lld:%d:%lld:%s:%lld ", (long long)j->number, (int)j->standing,
+                (long long)j->turn, j->array, (long long)j->array_index);
 }
 
 static const char *jobs(struct store *s)
@@ -41,6 +51,51 @@ static struct stored job(int64_t number, const char *id)
                            .site = "",
                            .outcome = "",
                            .exit_code = -1};
+}
+
+/* As version 1 made it. */
+static void old_version(void)
+{
+    static const char sql[] =
+        "CREATE TABLE job ("
+        " number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
+        " dialect TEXT NOT NULL, queue TEXT NOT NULL, priority INTEGER NOT NULL,"
+        " paused INTEGER NOT NULL, request TEXT NOT NULL, state INTEGER NOT NULL, site TEXT NOT "
+        "NULL, submitted INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL,"
+        " outcome TEXT NOT NULL, exit_code INTEGER NOT NULL) STRICT;"
+        "CREATE TABLE event (n INTEGER PRIMARY KEY, job INTEGER NOT NULL, line TEXT NOT NULL) "
+        "STRICT; CREATE INDEX event_job ON event (job, n);"
+        "INSERT INTO job VALUES (7,'old','n','d','q',60,0,'{}',1,'{}',1,2,0,'',-1);"
+        "INSERT INTO event (job, line) VALUES (7, 'line');"
+        "PRAGMA user_version=1; PRAGMA application_id=1299542900;";
+    char old[96];
+    sqlite3 *db = NULL;
+    struct store *s = NULL;
+    auto_strbuf struct strbuf events = STRBUF_INIT;
+    struct err e;
+
+    (void)snprintf(old, sizeof(old), "%s/old.db", dir);
+    ok(sqlite3_open(old, &db) == SQLITE_OK && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK,
+       "a database of version 1");
+    (void)sqlite3_close(db);
+    is_int(store_open(old, &s, &e), 0, "is migrated");
+    is_str(jobs(s), "7:old:60:1:{}::-1 ", "with its jobs");
+    is_int(store_events(s, 7, &events, &e), 0, "and their events");
+    is_str(events.buf, "line", "as they were");
+    struct stored j = job(8, "new");
+    j.array = "first";
+    j.array_index = 3;
+    store_add(s, &j);
+    j.standing = STANDING_RELEASED;
+    j.turn = 12;
+    store_update(s, &j);
+    is_int(store_commit(s, &e), 0, "jobs of today are added");
+    store_close(s);
+    is_int(store_open(old, &s, &e), 0, "it is opened again");
+    (void)store_each(s, see_new, NULL, NULL);
+    is_str(seen.buf, "7:0:0::0 8:2:12:first:3 ", "with all columns");
+    store_close(s);
+    (void)unlink(old);
 }
 
 static void overwrite(const char *bytes, size_t n, off_t at)
@@ -118,8 +173,8 @@ static void refuses(void)
 
     overwrite("\0\0\0\x63", 4, 60); /* user_version 99 */
     is_int(store_open(path, &s, &e), -EPROTO, "a newer database");
-    ok(strstr(e.text, "has version 99, this muster supports up to 1") != NULL, "%s", e.text);
-    overwrite("\0\0\0\x01", 4, 60);
+    ok(strstr(e.text, "has version 99, this muster supports up to 2") != NULL, "%s", e.text);
+    overwrite("\0\0\0\x02", 4, 60);
     overwrite("abcd", 4, 68);
     is_int(store_open(path, &s, &e), -EBADMSG, "that of another program: %s", e.text);
     overwrite("Must", 4, 68);
@@ -134,6 +189,7 @@ int main(void)
     ok(mkdtemp(dir) != NULL, "a directory");
     (void)snprintf(path, sizeof(path), "%s/jobs.db", dir);
     keeps();
+    old_version();
     fails();
     refuses();
     (void)io_remove_tree(AT_FDCWD, dir, NULL);

@@ -147,6 +147,25 @@ static void lower_manager(const struct binder *b, const struct kubeflow_run_poli
                 "`managedBy` hands the job to Kueue for another cluster; it is ignored here");
 }
 
+/* Classes are objects of a cluster; these are the usual ones. Others have the default priority. */
+static void lower_priority_class(const struct kubeflow_scheduling *in, struct job_spec *out)
+{
+    static const struct {
+        const char *name;
+        int32_t priority;
+    } classes[] = {{"low", 25},
+                   {"low-priority", 25},
+                   {"high", 75},
+                   {"high-priority", 75},
+                   {"system-cluster-critical", 100},
+                   {"system-node-critical", 100}};
+    const char *name = node_text(node_get(in->at, "priorityClass"), "");
+
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+        if (strcmp(classes[i].name, name) == 0)
+            out->priority = classes[i].priority;
+}
+
 static void lower_policy(const struct binder *b, const struct kubeflow_run_policy *p,
                          const char *manager, struct job_spec *out)
 {
@@ -163,6 +182,8 @@ static void lower_policy(const struct binder *b, const struct kubeflow_run_polic
     }
     if (p->scheduling && p->scheduling->queue)
         out->queue = p->scheduling->queue;
+    if (p->scheduling)
+        lower_priority_class(p->scheduling, out);
     if (p->suspend) {
         out->pause = true;
         out->pause_at = node_key(p->at, "suspend");

@@ -135,7 +135,7 @@ static const struct bind_field job_fields[] = {
     {.key = "virtualCluster",
      .kind = BIND_STRING,
      AT(pai1_job, virtual_cluster),
-     .doc = "Kept; there is no queue locally."},
+     .doc = "The queue of `muster submit`; no effect in a local run."},
     {.key = "dataDir",
      .kind = BIND_STRING,
      AT(pai1_job, data_dir),

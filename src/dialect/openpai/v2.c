@@ -300,6 +300,7 @@ static void lower_roles(struct lowering *l)
 static void lower_hived(struct lowering *l, const struct node *hived)
 {
     static const char *const classes[] = {"prod", "test", "oppo", "crit"};
+    static const int32_t priorities[] = {50, 25, 0, 100};
     const struct node *class = node_get(hived, "jobPriorityClass");
     const struct node *roles = node_get(hived, "taskRoles");
 
@@ -307,6 +308,9 @@ static void lower_hived(struct lowering *l, const struct node *hived)
             "`hivedScheduler` has no effect in a local run");
     if (class && class->type == NODE_STRING)
         bind_word(&l->b, class, "jobPriorityClass", class->text, classes, ARRAY_SIZE(classes));
+    for (size_t i = 0; class && class->type == NODE_STRING && i < ARRAY_SIZE(classes); i++)
+        if (strcmp(classes[i], class->text) == 0)
+            l->out->priority = priorities[i];
     for (size_t i = 0; roles && roles->type == NODE_MAP && i < roles->n; i++) {
         const struct node *key = roles->pairs[i].key;
 

@@ -207,7 +207,7 @@ static const struct bind_field defaults_fields[] = {
     {.key = "virtualCluster",
      .kind = BIND_STRING,
      AT(pai2_defaults, virtual_cluster),
-     .doc = "Kept; there is no queue locally."},
+     .doc = "The queue of `muster submit`; no effect in a local run."},
     {.key = "deployment",
      .kind = BIND_STRING,
      AT(pai2_defaults, deployment),

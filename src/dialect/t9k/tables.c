@@ -190,7 +190,7 @@ static const struct bind_field queue_fields[] = {
     {.key = "queue",
      .kind = BIND_STRING,
      AT(t9k_queue, queue),
-     .doc = "Kept, with a note: there is no queue locally."},
+     .doc = "The queue of `muster submit`; no effect in a local run."},
     {.key = "priority",
      .kind = BIND_INT,
      .min = 0,

@@ -10,7 +10,7 @@
 #define ENGINE_KUBERNETES_CODE_MAP_H
 
 #include "doc/tree.h"
-#include "engine/kubernetes/code.h"
+#include "engine/code.h"
 
 enum { CODE_MAP_BYTES = 1000 * 1000 }; /* of files; an API server takes 1 MiB in all */
 

@@ -17,7 +17,7 @@
 
 #include "engine/engine.h"
 #include "engine/kubernetes/access.h"
-#include "engine/kubernetes/code.h"
+#include "engine/code.h"
 #include "engine/kubernetes/objects.h"
 #include "journal/away.h"
 

@@ -26,7 +26,7 @@
 #include "base/strbuf.h"
 #include "base/strvec.h"
 #include "engine/engine.h"
-#include "engine/kubernetes/code.h"
+#include "engine/code.h"
 #include "engine/kubernetes/launches.h"
 #include "engine/kubernetes/objects.h"
 #include "engine/kubernetes/pod_facts.h"

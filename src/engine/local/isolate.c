@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -75,6 +76,23 @@ static int probe(const char *level, const struct facts *facts, struct err *e)
     return 0;
 }
 
+/* A daemon asks for each job: what was available a moment ago still is. Failures are not kept. */
+static int probe_again(const char *level, const struct facts *facts, struct err *e)
+{
+    static char kept[64];
+    static ns_t kept_at;
+    char what[sizeof(kept)];
+    ns_t now = clock_mono();
+
+    (void)snprintf(what, sizeof(what), "%s %d %u", level, facts->site.overlay, geteuid());
+    if (kept_at && now - kept_at < LIMIT_PROBE_KEPT_S * NS_PER_S && strcmp(kept, what) == 0)
+        return 0;
+    int r = probe(level, facts, e);
+    kept_at = r == 0 ? now : 0;
+    memcpy(kept, what, sizeof(kept));
+    return r;
+}
+
 /* --- what follows from it --------------------------------------------------------------------- */
 
 #define FIRST_NETWORK 77
@@ -137,7 +155,7 @@ int isolation_choose(struct arena *a, const char *asked, struct facts *facts, st
 {
     bool automatic = !asked || strcmp(asked, "auto") == 0;
     const char *level = automatic ? "names" : asked;
-    int r = strcmp(level, "none") == 0 ? 0 : probe(level, facts, e);
+    int r = strcmp(level, "none") == 0 ? 0 : probe_again(level, facts, e);
 
     if (r < 0 && launch_lacks_resource(r))
         return r; /* says nothing about the level */

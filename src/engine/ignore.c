@@ -1,5 +1,5 @@
 /* ignore.c - see ignore.h. */
-#include "engine/kubernetes/ignore.h"
+#include "engine/ignore.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* code.c - see code.h. */
-#include "engine/kubernetes/code.h"
+#include "engine/code.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "engine/kubernetes/ignore.h"
+#include "engine/ignore.h"
 
 enum {
     SEEN_AT_MOST = 200000, /* entries that are counted when there are too many to send */
@@ -78,7 +78,8 @@ static int read_target(struct walk *w, int fd, const char *name, const char *pat
         return err_sys(w->e, -errno, "cannot read the link %s", entry->from);
     target[n] = '\0';
     entry->target = arena_strdup(w->list->a, target);
-    if (leads_out(path, target) && w->list->leads_out++ == 0)
+    entry->leads_out = leads_out(path, target);
+    if (entry->leads_out && w->list->leads_out++ == 0)
         w->list->first_out = arena_strdup(w->list->a, path);
     return 0;
 }
@@ -112,10 +113,12 @@ static int walk_entry(struct walk *w, int fd, const char *name, const char *path
 
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : err_sys(w->e, -errno, "cannot access %s", entry.from);
-    if (strcmp(name, ".git") == 0)
-        return 0;
-    if (ignore_has(&w->ignore, path, S_ISDIR(st.st_mode))) {
-        w->list->left_out++;
+    bool is_git = strcmp(name, ".git") == 0;
+    if (is_git || ignore_has(&w->ignore, path, S_ISDIR(st.st_mode))) {
+        w->list->left_out += !is_git;
+        entry.is_left_out = true;
+        if (w->list->names_left_out)
+            add(w, &entry);
         return 0;
     }
     entry.mode = st.st_mode;
@@ -211,11 +214,12 @@ static int refuse(const struct walk *w, const char *option)
             strbuf_addf(&names, " (%lld MiB)", (long long)((s->bytes + (1 << 20) - 1) >> 20));
     }
     return err_set(w->e, -E2BIG,
-                   "%s has %s%lld MiB in %zu files; at most %d MiB in %d files can be sent to the "
-                   "pods%s%s; list what the job does not need in .amlignore, or %s",
+                   "%s has %s%lld MiB in %zu files; at most %d MiB in %d files can be %s%s%s; list "
+                   "what the job does not need in .amlignore, or %s",
                    w->from, w->seen >= SEEN_AT_MOST ? "more than " : "",
                    (long long)((w->bytes + (1 << 20) - 1) >> 20), w->seen, LIMIT_CODE_BYTES >> 20,
-                   LIMIT_CODE_FILES, names.len ? "; largest: " : "", names.buf, option);
+                   LIMIT_CODE_FILES, w->list->place ? w->list->place : "sent to the pods",
+                   names.len ? "; largest: " : "", names.buf, option);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* code.c - which files are sent into pods: patterns, modes, links, limits. */
-#include "engine/kubernetes/code.h"
+#include "engine/code.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "base/tap.h"
-#include "engine/kubernetes/ignore.h"
+#include "engine/ignore.h"
 
 static void test_ignore(void)
 {

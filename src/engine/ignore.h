@@ -2,8 +2,8 @@
  * such file those of .gitignore, at its top, as Azure ML reads them. Pure matching; patterns of
  * directories further down are not read.
  */
-#ifndef ENGINE_KUBERNETES_IGNORE_H
-#define ENGINE_KUBERNETES_IGNORE_H
+#ifndef ENGINE_IGNORE_H
+#define ENGINE_IGNORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

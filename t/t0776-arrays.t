@@ -1,0 +1,101 @@
+#!/bin/sh
+# Arrays: submit --matrix and --count, the words for all jobs of one, and what list makes of them.
+. "${0%/*}/lib.sh"
+
+cd "$WORK" || exit 1
+export MUSTER_HOME="$WORK/h"
+mkdir -m 700 h
+"$MUSTER" serve --cpus 4 2>serve.log &
+daemon=$!
+ready()
+{
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
+}
+names() # [ARG…] - of list, in order of their index
+{
+    "$MUSTER" list -o json "$@" >list.json
+    python3 -c 'import json; print(*sorted(j["name"] for j in json.load(open("list.json"))["jobs"]))'
+}
+ok "the daemon is ready" wait_until 20 ready
+
+# --- a matrix
+# shellcheck disable=SC2016 # for the job's shell
+run_muster submit --name train --matrix lr=0.1,0.01 --matrix seed=1,2 -n 1 -- \
+    sh -c 'echo "$lr/$seed {lr}-{seed} {other} $MUSTER_ARRAY_ID $MUSTER_ARRAY_INDEX/$MUSTER_ARRAY_COUNT $MUSTER_JOB" >>all.txt'
+is "$rc" 0 "submit --matrix"
+is "$(wc -l <"$out")" 4 "prints an id for each combination"
+first=$(head -n 1 "$out")
+last=$(tail -n 1 "$out")
+run_muster wait "@$last"
+is "$rc" 0 "wait @ID waits for all"
+is "$(sort all.txt | tr '\n' ' ')" \
+    "0.01/1 0.01-1 {other} $first 2/4 train-2 0.01/2 0.01-2 {other} $first 3/4 train-3 0.1/1 0.1-1 {other} $first 0/4 train-0 0.1/2 0.1-2 {other} $first 1/4 train-1 " \
+    "each has its variables, values for {NAME}, and its place"
+is "$(names)" "train-0 train-1 train-2 train-3" "and its name"
+like "$("$MUSTER" list)" "$last +train-3 .* lr=0.01 seed=2" "list shows the values"
+"$MUSTER" list -o json >list.json
+has_shape list list.json "list -o json is as promised"
+
+# --- a job file, whose variables the matrix replaces
+cat >job.yaml <<'YAML'
+apiVersion: muster/v1
+name: filed
+roles: {worker: {command: 'echo "$lr" >>filed.txt; exit ${code:-3}', env: {lr: "0.5"}}}
+YAML
+run_muster submit --in-place --array-id --matrix lr=1,2 --count 2 job.yaml
+array=$(cat "$out")
+like "$array" '^@[0-9]{8}-[0-9]{6}-[a-z0-9]{4}$' "--array-id prints one word"
+run_muster wait "$array"
+is "$rc" 3 "with the code of the first that failed"
+is "$(sort filed.txt | tr '\n' ' ')" "1 1 2 2 " "--count repeats each combination"
+is "$(names "$array")" "filed-0 filed-1 filed-2 filed-3" "list @ID"
+is "$(names trai)" "train-0 train-1 train-2 train-3" "list NAME"
+is "$(names nothing)" "" "no job has that name"
+is "$(names --state failed | wc -w)" 4 "list --state"
+is "$("$MUSTER" list -o name --state succeeded,failed | wc -l)" 8 "several states, ids only"
+is "$(names --queue other)" "" "list --queue"
+like "$("$MUSTER" list -o wide)" '^ID +NAME +DIALECT +QUEUE +PRIORITY +SUBMITTED +STATE' "-o wide"
+like "$("$MUSTER" list -o wide)" 'filed-0 +muster-v1 +default +50 +20..-..-..T..:..:..Z +failed' "has more columns"
+like "$("$MUSTER" list -o yaml)" '^- id: ' "-o yaml"
+run_muster list --watch -o json
+is "$rc" 2 "--watch is a table"
+run_muster delete "$array"
+is "$rc" 0 "delete @ID"
+is "$(names)" "train-0 train-1 train-2 train-3" "deletes all of them"
+
+# --- cancelled as a whole, while some wait
+array=$("$MUSTER" submit --array-id --count 6 --name held -n 1 -- sleep 60)
+running()
+{
+    [ "$("$MUSTER" list -q --state running | wc -l)" = 4 ]
+}
+ok "some run" wait_until 20 running
+is "$("$MUSTER" list -q -s waiting | wc -l)" 2 "and some wait"
+"$MUSTER" list --watch >watched &
+watcher=$!
+ok "list --watch prints what there is" wait_until 20 grep -q 'held-5 .*waiting' watched
+run_muster cancel "$array"
+is "$rc" 0 "cancel @ID"
+is "$(grep -c 'being stopped' "$out")" 6 "cancels all"
+run_muster wait "$array"
+is "$rc" 143 "none is left"
+ok "and then what changed" wait_until 20 grep -q 'held-5 .*cancelled' watched
+kill "$watcher"
+wait "$watcher" 2>/dev/null
+is "$("$MUSTER" list -r -q | wc -l)" 0 "nothing runs"
+
+# --- refused
+for bad in lr =1 lr= lr=1,,2 lr=1, 1x=2 MUSTER_X=1; do
+    run_muster submit --matrix "$bad" -n 1 -- true
+    is "$rc" 2 "refused: --matrix $bad"
+done
+run_muster submit --matrix a=1 --matrix a=2 -n 1 -- true
+like "$(cat "$err")" '"a" twice; give all values in one option' "a name that is given twice"
+run_muster submit --matrix a=1,2 --count 10000 -n 1 -- true
+like "$(cat "$err")" 'more than 10000 jobs' "too many jobs"
+run_muster wait @nothing
+is "$rc" 125 "no such array"
+kill "$daemon"
+wait "$daemon"
+is "$?" 0 "the daemon ends"
+done_testing
