@@ -1,9 +1,9 @@
 /* proof.c - the daemon proves to a page that it knows its session, before the page sends the token.
  *
- * While the daemon is down somebody else may listen on its port and wait for the tokens of pages that
- * connect again. Such a page asks for this first; an answer needs the hash of the token, which only the
- * daemon's file has. The port is part of what is signed, so that nobody can have the daemon answer for
- * another port.
+ * While the daemon is down somebody else may listen on its port and wait for the tokens of pages
+ * that connect again. Such a page asks for this first; an answer needs the hash of the token, which
+ * only the daemon's file has. The port is part of what is signed, so that nobody can have the
+ * daemon answer for another port.
  */
 #include <string.h>
 

@@ -32,8 +32,8 @@ bool sessions_new_key(struct sessions *s, ns_t now, char key[SESSION_TEXT]);
 bool sessions_redeem(struct sessions *s, const char *key, ns_t now, char token[SESSION_TEXT],
                      ns_t *ret_expires);
 bool sessions_check(const struct sessions *s, const char *token, ns_t now);
-/* HMAC-SHA-256 of text, keyed with the hash of the token: who knows the token can check it. The id is the
- * first 16 digits of the SHA-256 of that hash. False: there is no such session. */
+/* HMAC-SHA-256 of text, keyed with the hash of the token: who knows the token can check it. The id
+ * is the first 16 digits of the SHA-256 of that hash. False: there is no such session. */
 bool sessions_prove(const struct sessions *s, const char *id, const char *text, ns_t now,
                     char proof[2 * SHA256_BYTES + 1]);
 /* Forgets what has expired; returns how many are left. */

@@ -12,8 +12,9 @@ import {stream} from "./stream.js";
 const PARTS = [["", "Overview", () => import("./overview.js")], ["logs", "Logs", () => import("./logs.js")], ["plan", "Plan", () => import("./plan.js")],
     ["file", "File", () => import("./file.js")], ["events", "Events", () => import("./events.js")], ["hang", "Hang report", () => import("./hang.js")]];
 
+// Reports have control characters as "\\x1b": colours come back, the others stay what they are.
 export function logText(line) {
-    return pieces(line).map(p => {
+    return pieces(line.replace(/\\x1b(?=\[[0-9;:]*m)/g, "\u001b")).map(p => {
         const c = `${classes(p.look)}${p.control ? " ctl" : ""}`.trim();
         return c ? h("span", {class: c}, p.text) : p.text;
     });

@@ -68,7 +68,7 @@ export function jobRow(job, now) {
             h("div", {class: "name"}, h("a", {href: jobHref(job.id)}, job.name || job.id),
                 h("span", {class: "id"}, job.id),
                 job.source === "run" ? h("span", {class: "tag", title: "a foreground run of muster run"}, "run") : null),
-            h("div", {class: `why ${state === "failed" || state === "lost" ? "bad" : ""}`}, reason(job)))),
+            h("div", {class: `why ${state === "failed" || state === "lost" ? "bad" : ""}`, title: job.verdict}, reason(job)))),
         h("td", {class: "c-ranks"}, ranksBar(job.ranks)),
         h("td", {class: "c-restarts num"}, job.restarts ? count(job.restarts) : ""),
         h("td", {class: "c-queue"}, job.queue || "",
@@ -162,7 +162,7 @@ export function open(root, address) {
             fill(message, want.q || want.state.length || want.queue ?
                 ["No job matches. ", h("a", {href: "#/jobs"}, "Show all jobs")] :
                 ["No jobs yet. ", h("a", {href: "#/submit"}, "Submit one"), " or run ", h("code", null, "muster submit FILE"), "."]);
-        fill(foot, n === 0 ? null : [h("span", {class: "num"}, want.after && !back.length ? plural(answer.total, "job") :
+        fill(foot, n === 0 || !answer.next && !want.after ? null : [h("span", {class: "num"}, want.after && !back.length ? plural(answer.total, "job") :
             `${count(from + 1)}–${count(from + n)} of ${count(answer.total)}`),
         h("button", {disabled: !want.after, onclick: () => {
             const to = back.pop();

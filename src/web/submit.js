@@ -30,7 +30,7 @@ export function open(root) {
     const fit = h("input", {type: "checkbox", onchange: () => check()});
     const sets = h("div", {class: "options"});
     const queue = h("select", {"aria-label": "Queue"}, h("option", {value: ""}, "Default queue"));
-    const priority = h("input", {type: "number", placeholder: "0", "aria-label": "Priority", step: "1"});
+    const priority = h("input", {type: "number", placeholder: "50", "aria-label": "Priority", step: "1", min: "0", max: "100"});
     const dir = h("input", {type: "text", placeholder: "home directory", "aria-label": "Working directory of the submission", onchange: () => {
         cwd = dir.value.trim();
         check();
@@ -82,6 +82,11 @@ export function open(root) {
         check.now();
     }
 
+    // A text that replaced a dropped JSON file is not read as JSON.
+    function itsName() {
+        return /\.json$/i.test(name) && !/^\s*(\{|\/[/*])/.test(ed.text.value) ? "job.yaml" : name;
+    }
+
     function save() {
         sessionStorage.setItem("draft", JSON.stringify({text: ed.text.value, name}));
     }
@@ -131,7 +136,7 @@ export function open(root) {
             return;
         }
         try {
-            const a = await api.post("/validate", {text, name}, abort.signal);
+            const a = await api.post("/validate", {text, name: itsName()}, abort.signal);
             if (mine !== asked || closed)
                 return;
             const was = answer && answer.verdict;
@@ -144,7 +149,7 @@ export function open(root) {
                 fill(explain, h("p", {class: "dim"}, "What would run is shown when the file is accepted."));
                 return;
             }
-            const e = await api.post("/explain", {text, name, options: options(), cwd: cwd || null}, abort.signal);
+            const e = await api.post("/explain", {text, name: itsName(), options: options(), cwd: cwd || null}, abort.signal);
             if (mine === asked && !closed)
                 drawExplain(e);
         } catch (e) {
@@ -165,7 +170,7 @@ export function open(root) {
         run.disabled = true;
         error.hidden = true;
         try {
-            const a = await api.post("/jobs", {text: ed.text.value, name, options: options(), queue: queue.value || null, priority: priority.value === "" ? null : Number(priority.value), cwd: cwd || null});
+            const a = await api.post("/jobs", {text: ed.text.value, name: itsName(), options: options(), queue: queue.value || null, priority: priority.value === "" ? null : Number(priority.value), cwd: cwd || null});
             sessionStorage.removeItem("draft");
             location.hash = a.ids.length === 1 ? jobHref(a.ids[0]) : "#/jobs";
         } catch (e) {

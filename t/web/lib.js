@@ -10,11 +10,7 @@
 //
 // ok(bool, name, why) is(got, want, name) like(text, regexp, name) · until(f, what) tries for 30 s, because a busy
 // machine is slow; no test passes because something was quick · skipAll(reason)
-//
-// about: src/web
-// about: src/api
-// about: src/http
-// about: src/cli/serve_work.c
+// about: src/web src/api src/http src/daemon src/client/serve tools/web tools/browser
 "use strict";
 const fs = require("fs");
 const net = require("net");
@@ -235,7 +231,7 @@ async function daemon() {
     };
     let child = null, log = "";
     const me = {
-        home, muster,
+        home, env, muster,
         log: () => log,
         async start() {
             child = spawn(MUSTER, ["serve"], {env, cwd: home, stdio: ["ignore", "pipe", "pipe"]});
