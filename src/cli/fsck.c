@@ -1,5 +1,6 @@
-/* fsck.c - `muster fsck`: the daemon's database against what is on the disk; a verb of muster-serve,
- * because it needs SQLite.
+/* fsck.c - `muster fsck`: the daemon's database against what is on the disk.
+ *
+ * A verb of muster-serve, because it needs SQLite.
  */
 #include <stdio.h>
 #include <string.h>

@@ -97,7 +97,7 @@ struct daemon {
     void *front; /* of opts->front */
     struct tally tally;
     struct usage_watch *usage; /* of all its jobs */
-    struct served **jobs; /* in the order of submission; ended ones, too */
+    struct served **jobs;      /* in the order of submission; ended ones, too */
     size_t n, cap;
     struct served *dirty; /* a list */
     size_t n_active;

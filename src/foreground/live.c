@@ -44,7 +44,7 @@ struct piece {
     char data[];
 };
 
-/* One of a log that was not added yet: its start is reported with it, and added after the commit. */
+/* One of a log that was not added yet: that is done after the commit of its start. */
 struct early {
     struct early *next;
     char *name;

@@ -28,10 +28,10 @@
 /* The job file as it was: of a run that another muster may attach to, until its end; of a
  * job of the daemon. */
 #define RUNDIR_JOB_FILE "job-file"
-#define RUNDIR_PLAN "plan.json" /* the plan, as `explain -o json` shows it */
+#define RUNDIR_PLAN "plan.json"    /* the plan, as `explain -o json` shows it */
 #define RUNDIR_USAGE "usage.jsonl" /* what each rank has used over time (inspect/usage_log.h) */
-#define RUNDIR_SERVED "served" /* of a run of the daemon: it goes on without a muster process */
-#define RUNDIR_LINK "run"      /* in the scratch directory: which run directory it belongs to */
+#define RUNDIR_SERVED "served"     /* of a run of the daemon: it goes on without a muster process */
+#define RUNDIR_LINK "run"          /* in the scratch directory: which run directory it belongs to */
 
 struct rundir {
     char *run_id, *path, *scratch; /* heap */
