@@ -97,7 +97,9 @@ remove_cgroup() # DIR: once the last of its processes is gone
 bridge()
 {
     # Pods of a node that is down, and services, which only nodes know: nothing of that may leave the machine.
-    ip route replace unreachable "$PODS.0.0/16" && ip route replace unreachable "$SERVICES.0.0/16" || fail "no routes can be made"
+    if ! { ip route replace unreachable "$PODS.0.0/16" && ip route replace unreachable "$SERVICES.0.0/16"; }; then
+        fail "no routes can be made"
+    fi
     ip link show "$NAME" >/dev/null 2>&1 && return
     if ! { ip link add "$NAME" type bridge && ip addr add "$HOST/24" dev "$NAME" && ip link set "$NAME" up; }; then
         fail "no bridge $NAME can be made"
