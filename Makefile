@@ -239,7 +239,7 @@ $(filter $(B)/unit/http/%,$(UNITS)): UNIT_LIBS = $(CRYPTO_LIBS)
 $(B)/test/muster: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ)) $(B)/faults/base/clock.o
 	$(call link,-pie $(PKG_LIBS))
 $(B)/test/muster-serve: $(filter-out $(B)/obj/base/clock.o,$(MUSTER_OBJ) $(DAEMON_OBJ)) $(B)/faults/base/clock.o
-	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS))
+	$(call link,-pie $(PKG_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS))
 $(B)/test/muster-shim: $(FAULT_OBJ)
 	$(call link,$(SHIM_LINK))
 $(B)/test/prog/%: t/prog/%.c
