@@ -16,7 +16,6 @@ static const struct {
     {"describe", "show", "muster show RUN"},
     {"status", "show", "muster show RUN"},
     {"inspect", "show", "muster show RUN"},
-    {"top", "show", "muster show RUN"},
     {"history", "list", "muster list --all"},
     {"version", "help", "muster --version"},
     {"-v", "help", "muster --version"},

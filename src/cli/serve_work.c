@@ -545,13 +545,13 @@ static int work_submit(const struct order *o)
 static int work(const char *what, const struct order *o)
 {
     bool again = strcmp(what, "retry") == 0, submits = again || strcmp(what, "submit") == 0;
-    const char *cwd = o->cwd ? o->cwd : submits ? getenv("HOME") : NULL;
+    const char *cwd = o->cwd ? o->cwd : getenv("HOME");
 
     if (submits && !again && (o->text != NULL) == (o->argv.n > 0))
         return refuse(400, "either `text` or `argv` is required");
     if (!submits && !o->text)
         return refuse(400, "`text` is required");
-    if (chdir(cwd ? cwd : "/") < 0)
+    if (chdir(cwd ? cwd : "/") < 0 && (submits || o->cwd || chdir("/") < 0))
         return refuse(400, "cwd %s: %s", cwd ? cwd : "/", strerror(errno));
     if (submits)
         return work_submit(o);
