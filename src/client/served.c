@@ -24,6 +24,10 @@ void served_fill(const struct node *job, struct run_ref *ret)
     ret->array = node_text(node_get(job, "array"), NULL);
     ret->matrix = node_text(node_get(job, "matrix"), NULL);
     if (*ret->dir) {
+        if (!*ret->name) { /* its records are about to be written */
+            ret->name = node_text(node_get(job, "name"), "");
+            ret->dialect = node_text(node_get(job, "dialect"), "");
+        }
         ret->held_up = node_text(node_get(job, "waiting"), NULL);
         return;
     }
