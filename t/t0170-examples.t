@@ -79,6 +79,12 @@ for page in "$TOP"/doc/man/*.1; do
         count "$page" "$here"
     fi
 done
+# The examples of submit have started a daemon.
+for p in /proc/[0-9]*; do
+    case $(readlink "$p/exe") in
+    */muster-serve) grep -qz "^XDG_STATE_HOME=$WORK/state\$" "$p/environ" && kill "${p#/proc/}" ;;
+    esac
+done 2>/dev/null
 diag "$tests commands, of which $skipped were not run"
 [ $skipped -le 7 ]
 result $? "few are not run" "$skipped"

@@ -267,9 +267,12 @@ async function daemon() {
         },
     };
     ends.push(async () => {
-        muster("cancel", "--all");
-        if (child)
-            child.kill("SIGTERM");
+        const ids = () => muster("list", "-o", "name", "--state", "waiting,pending,running,paused").out.split("\n").filter(id => id);
+        if (child) {
+            ids().forEach(id => muster("cancel", id));
+            for (const id of ids())
+                muster("wait", id);
+        }
         await me.stop("SIGTERM");
     });
     if (muster("open", "--help").rc !== 0)
