@@ -151,6 +151,8 @@ static void take_mark(struct logs_of *lo, char *line)
     const struct stamp *last = log->n ? &log->v[log->n - 1] : NULL;
     if (last && (offset < last->offset || ms <= last->ms)) /* only the stream differs */
         return;
+    if (!log->v)
+        log->n = log->cap = 0; /* so it is, but clang's analyzer cannot know */
     GROW(log->v, log->n, log->cap);
     log->v[log->n++] = (struct stamp){.offset = offset, .ms = ms};
     lo->n_stamps++;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -135,13 +136,12 @@ int sessions_read(struct sessions *s, const char *text, ns_t now)
         const char *end = strchr(text, '\n');
         char *rest;
 
-        for (size_t k = 0; k < SHA256_BYTES; k++) {
-            unsigned byte;
+        for (size_t k = 0; k < SHA256_BYTES; k++, text += 2) {
+            const char digits[] = {text[0], text[0] ? text[1] : '\0', '\0'};
 
-            if (strspn(text, "0123456789abcdef") < 2 || sscanf(text, "%2x", &byte) != 1)
+            if (strspn(digits, "0123456789abcdef") < 2)
                 return -EINVAL;
-            one.hash[k] = (unsigned char)byte;
-            text += 2;
+            one.hash[k] = (unsigned char)strtoul(digits, NULL, 16);
         }
         long long until = *text == ' ' ? strtoll(text + 1, &rest, 10) : -1;
         if (!end || until <= 0 || until > INT64_MAX / NS_PER_S || rest != end)

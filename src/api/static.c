@@ -84,11 +84,11 @@ void serve_static(struct call *c)
     const char *name = *c->seg[0] ? c->seg[0] : "index.html", *dir = getenv("MUSTER_WEB_DIR");
     const struct asset *as = asset_of(name);
 
-    if (strchr(name, '/') || !type_of(name) || strcmp(name, "openapi.json") == 0)
-        answer_error(c->answer, 404, NULL, "%s not found", name);
-    else if (dir)
+    bool served = !strchr(name, '/') && type_of(name) && strcmp(name, "openapi.json") != 0;
+
+    if (served && dir)
         put_from_disk(c, dir, name);
-    else if (as)
+    else if (served && as)
         put(c, name, as->bytes, as->n, as->hash);
     else
         answer_error(c->answer, 404, NULL, "%s not found", name);

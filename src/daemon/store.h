@@ -51,7 +51,7 @@ struct stored { /* one job; texts belong to whoever made it */
 struct store;
 
 /* One process for each state directory: the descriptor holds the lock. -EBUSY: another has it. */
-int daemon_lock(const char *state, struct err *e);
+int daemon_lock(const char *dir, struct err *e);
 
 /* Creates or opens the database. -EPROTO: made by a newer muster. -EBADMSG: damaged. */
 int store_open(const char *path, struct store **ret, struct err *e);

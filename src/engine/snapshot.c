@@ -117,7 +117,7 @@ static int each(const char *from, const char *to, entry_fn *fn, struct err *e)
     DIR *dir = opendir(from);
     int r = dir ? 0 : err_sys(e, -errno, "cannot list %s", from);
 
-    while (r == 0) {
+    while (dir && r == 0) {
         const struct dirent *d = readdir(dir);
         struct stat st;
 
