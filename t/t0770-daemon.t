@@ -137,6 +137,7 @@ is "$rc" 0 "after a job that did not succeed"
 run_muster wait "$id"
 is "$rc" 125 "a job fails without having been started"
 like "$("$MUSTER" show "$id")" 'which it waits for, did not succeed' "and says why"
+unlike "$("$MUSTER" show "$id")" 'was removed|took -' "and nothing that is not so"
 touch finish
 run_muster wait "$holder" "$waits" "$urgent" "$after"
 is "$rc" 0 "all of them end"
@@ -196,6 +197,8 @@ ok "a job runs" wait_until 20 is_in "$id" running
 finish
 is "$?" 0 "the daemon ends with 0 at SIGTERM"
 like "$("$MUSTER" list)" "$id.* no daemon" "list says that there is no daemon"
+like "$("$MUSTER" list -r)" "$id.* no daemon" "its job has not ended"
+like "$("$MUSTER" show "$id")" '1 processes running, 0 ended; the daemon that runs it is not running' "show says so, and does not call it lost"
 run_muster cancel "$id"
 like "$(cat "$err")" 'continues, but the daemon' "and so do verbs that need one"
 run_muster delete "$id"

@@ -93,6 +93,9 @@ run_muster submit --matrix a=1 --matrix a=2 -n 1 -- true
 like "$(cat "$err")" '"a" twice; give all values in one option' "a name that is given twice"
 run_muster submit --matrix a=1,2 --count 10000 -n 1 -- true
 like "$(cat "$err")" 'more than 10000 jobs' "too many jobs"
+id=$("$MUSTER" submit --matrix a=1 -n 1 --name single -- sh -c 'echo "a=$a {a}"')
+"$MUSTER" wait "$id"
+is "$("$MUSTER" logs "$id")" "a=1 1" "one value is a value"
 run_muster wait @nothing
 is "$rc" 125 "no such array"
 kill "$daemon"

@@ -24,10 +24,10 @@ struct options {
 
 #define WATCH_MS 1000
 
-/* Also one that goes on without its muster. */
+/* Also one that goes on without its muster or its daemon. */
 static bool is_open(const struct run_ref *run)
 {
-    return run->alive || run->kept_until;
+    return run->alive || run->kept_until || strcmp(run->state, "no daemon") == 0;
 }
 
 /* Why the queue lets it wait, or NULL. */

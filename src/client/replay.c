@@ -1,7 +1,9 @@
 /* replay.c - see replay.h. */
 #include "client/replay.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "doc/json_read.h"
 #include "job/report.h"
@@ -9,6 +11,7 @@
 #include "journal/away.h"
 #include "journal/journal.h"
 #include "rundir/outputs.h"
+#include "rundir/rundir.h"
 
 /* There is no record, or not this version's: whose run it was. */
 static void fill_from_first_line(struct arena *a, int dir_fd, struct run_ref *ret)
@@ -57,6 +60,7 @@ int replay_report(int dir_fd, const char *dir, struct strbuf *ret, struct err *e
     auto_arena struct arena *a = arena_new();
     auto_strvec struct strvec outputs = STRVEC_INIT;
     struct json j = JSON_PRETTY(ret);
+    bool served = faccessat(dir_fd, RUNDIR_SERVED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     struct job *job = NULL;
 
     int r = journal_load(a, dir_fd, &job, e);
@@ -66,7 +70,11 @@ int replay_report(int dir_fd, const char *dir, struct strbuf *ret, struct err *e
     report_write(job,
                  &(struct report_context){.engine = job->plan->facts->site.engine,
                                           .recorded = true,
-                                          .killed = away_until(dir_fd) <= clock_real(),
+                                          .killed = !served && away_until(dir_fd) <= clock_real(),
+                                          .aside = served && job->phase != JOB_ENDED
+                                                       ? "the daemon that runs it is not running; "
+                                                         "start it with `muster serve`"
+                                                       : NULL,
                                           .outputs = (const char *const *)outputs.v},
                  &j);
     strbuf_addch(ret, '\n');

@@ -28,7 +28,8 @@ static void write_report(struct active *act, const struct job *job)
     struct err e;
 
     code_prune(act);
-    rundir_missing(&act->rd, &missing);
+    if (act->journal) /* else it was refused before it had any records */
+        rundir_missing(&act->rd, &missing);
     if (missing.len == 0 && act->rd.logs_fd >= 0) {
         lost_logs(act->rd.logs_fd, job, act->gaps.v, act->gaps.n, &missing);
         if (missing.len > 0)

@@ -403,7 +403,7 @@ static struct served *add_one(struct daemon *d, struct addition *x, int64_t inde
     auto_strbuf struct strbuf request = STRBUF_INIT, label = STRBUF_INIT;
 
     array_vars(x->root, index, &vars);
-    if (x->total > 1 && !x->array)
+    if ((x->total > 1 || vars.n > 0) && !x->array)
         x->array = xstrdup(id);
     if (x->array) {
         array_request(

@@ -225,7 +225,8 @@ static void attempt(const struct job *job, const struct report_context *ctx, str
     json_key(j, "cause");
     cause(job, ctx, j);
     kv_time(j, "started", job->begin_at);
-    kv_time(j, "ended", job->ended);
+    /* a program that cannot be executed ends before its start has been noted */
+    kv_time(j, "ended", job->ended && job->ended < job->begin_at ? job->begin_at : job->ended);
     json_key(j, "replicas");
     replicas(job, j);
     json_key(j, "ranks");
