@@ -183,7 +183,9 @@ static void check_stop(struct sim *s, const struct event *ev)
     if (ev->stop == STOP_NOT_READY && job->gated && !prepares(s, ev->stop_replica) &&
         job->gates[ev->stop_replica] == GATE_UP)
         sim_break(s, "the replica that did not answer did");
-    if (ev->stop == STOP_STALLED && s->now < job->activity + ms(s->rules->recovery_timeout_ms) &&
+    /* no launch: all reports of its ranks were lost, and a daemon of mpirun is blamed */
+    if (ev->stop == STOP_STALLED && job_last_launch(job) &&
+        s->now < job->activity + ms(s->rules->recovery_timeout_ms) &&
         s->now < job_last_launch(job)->last_end + sim_grace(s, (uint32_t)s->plan->launcher))
         sim_break(s, "called stalled while it is not");
     if (ev->stop == STOP_STALLED && mpirun_has_ended(s))
