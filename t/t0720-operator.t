@@ -67,6 +67,7 @@ ask() # PATH: its answer; the status is $code
 begin() # SERVER: an operator; $port is where it listens
 {
     sed "s|http://127.0.0.1:9|$1|" config >config-of
+    rm -f log # of the operator before it: its port would be read
     "$MUSTER" operator --kubeconfig config-of --metrics 127.0.0.1:0 2>log &
     operator=$!
     wait_until 20 grep -q 'metrics on port' log
