@@ -197,11 +197,13 @@ static struct cause of_blamed_rank(const struct job *job, const struct blame *b)
     return c;
 }
 
-/* A daemon whose replica was taken away ended with it, whatever signal it got. */
+/* A daemon whose replica was taken away ended with it, whatever signal it got. What happens to the
+ * replicas of a job that is held comes after its failure. */
 static struct cause of_daemon(const struct job *job, const struct blame *b)
 {
     const struct ending *of_host = &job->procs[job->plan->replicas[b->replica].first_process].end;
-    const struct ending *end = of_host->fate ? of_host : &b->end;
+    bool later = job->phase == JOB_HELD && of_host->at > job->held_at;
+    const struct ending *end = of_host->fate && !later ? of_host : &b->end;
     int code = ending_exit_code(end);
 
     return (struct cause){

@@ -263,14 +263,15 @@ static uint32_t returned_mpirun(const struct sim *s, uint32_t base, uint32_t las
 }
 
 /* The number of the present launcher's mpirun that counts; 0 = it has none. Of the launcher before
- * it there may still be something to hear. */
+ * it there may still be something to hear. If all reports of its ranks were lost, an mpirun is
+ * known by the loss of a daemon. */
 static uint32_t its_mpirun(const struct sim *s)
 {
     uint32_t last = 0, base = 0; /* base: so many are of launchers before this one */
 
     for (size_t i = oracle_attempt(s); i < s->log.n; i++) {
         const struct event *ev = &s->log.v[i];
-        if (ev->type == EVENT_RANK_STARTED && ev->launch > last)
+        if ((ev->type == EVENT_RANK_STARTED || ev->type == EVENT_BLAMED) && ev->launch > last)
             last = ev->launch;
         if (ev->type == EVENT_RESTART && (int32_t)ev->process == s->plan->launcher)
             base = last;

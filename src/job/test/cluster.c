@@ -181,6 +181,46 @@ static void test_removal(void)
     }
 }
 
+/* A host whose daemon was killed goes away while the job is held: that is no cause of it. */
+static void test_gone_while_held(void)
+{
+    struct stage st;
+
+    begin_mpi(&st);
+    st.job->rules.hold = true;
+    (void)say(&st, (struct observation){.kind = OBS_RANK_STARTED,
+                                        .launch = 1,
+                                        .size = 1,
+                                        .replica = 2,
+                                        .log = "r.log",
+                                        .at = AT(3)});
+    (void)say(&st,
+              (struct observation){.kind = OBS_BLAMED,
+                                   .launch = 1,
+                                   .replica = 2,
+                                   .blame = BLAME_DAEMON,
+                                   .at = AT(5),
+                                   .end = {.known = true, .signal = SIGKILL, .code = -1}});
+    (void)say(&st, (struct observation){.kind = OBS_RANK_EXITED,
+                                        .launch = 1,
+                                        .at = AT(5),
+                                        .end = {.known = true, .code = 1, .max_rss = -1}});
+    (void)say(&st,
+              (struct observation){.kind = OBS_EXITED,
+                                   .at = AT(6),
+                                   .end = {.known = true, .code = 1, .max_rss = -1}});
+    stage_decide(&st, AT(6));
+    is_int(st.job->phase, JOB_HELD, "its daemon was killed: held");
+    (void)say(&st, (struct observation){
+                       .kind = OBS_GONE, .replica = 2, .at = AT(15), .end.fate = CAUSE_GONE});
+    (void)say(&st, (struct observation){.kind = OBS_CANCEL, .signal = SIGTERM, .at = AT(18)});
+    stage_decide(&st, AT(18));
+    is_int(st.job->phase, JOB_ENDED, "and cancelled");
+    is_str(cause_kind_name(st.job->cause.kind), "signal", "the daemon is the cause");
+    is_int(st.job->exit_code, 128 + SIGKILL, "and its signal");
+    stage_free(&st);
+}
+
 static void test_refused(void)
 {
     static const struct {
@@ -496,6 +536,7 @@ int main(void)
     test_gone_is_restarted();
     test_fates();
     test_removal();
+    test_gone_while_held();
     test_refused();
     test_evicted_is_free();
     test_evicted_retries();
