@@ -24,15 +24,6 @@ static const char *state_of(const struct entry *en)
 
 /* --- jobs of the daemon ----------------------------------------------------------------------- */
 
-static const char *phase_of(const struct served *s)
-{
-    if (s->row.state == STORED_ENDED)
-        return "ended";
-    if (s->act && s->act->job)
-        return job_state_name(s->act->job);
-    return s->row.paused ? "paused" : "waiting";
-}
-
 static void of_served(struct served *s, struct entry *ret)
 {
     bool ended = s->row.state == STORED_ENDED;
@@ -40,7 +31,7 @@ static void of_served(struct served *s, struct entry *ret)
     *ret = (struct entry){.id = s->row.id,
                           .name = s->row.name,
                           .dialect = s->row.dialect,
-                          .phase = phase_of(s),
+                          .phase = served_phase(s),
                           .outcome = ended ? s->row.outcome : NULL,
                           .queue = s->row.queue,
                           .exit_code = ended ? s->row.exit_code : -1,

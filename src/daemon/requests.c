@@ -25,15 +25,6 @@ static struct json begin_head(struct strbuf *head)
     return j;
 }
 
-static const char *phase_of(const struct served *s)
-{
-    if (s->row.state == STORED_ENDED)
-        return "ended";
-    if (s->act && s->act->job)
-        return job_state_name(s->act->job);
-    return s->row.paused ? "paused" : "waiting";
-}
-
 static void put_array(struct json *j, const struct stored *row)
 {
     size_t n = strcspn(row->array, " ");
@@ -54,7 +45,7 @@ static void put_job(struct json *j, const struct served *s, const char *why)
     json_kv_str(j, "id", s->row.id);
     json_kv_str(j, "name", s->row.name);
     json_kv_str(j, "dialect", s->row.dialect);
-    json_kv_str(j, "phase", phase_of(s));
+    json_kv_str(j, "phase", served_phase(s));
     json_kv_str(j, "outcome", ended ? s->row.outcome : NULL);
     json_key(j, "exit_code");
     if (ended)
@@ -320,7 +311,7 @@ static bool check_name(struct daemon *d, struct peer *p, const char *name, bool 
             peer_refuse(p,
                         "job name \"%s\" is in use by %s (%s); use --replace to cancel that job, "
                         "or --name",
-                        name, s->row.id, phase_of(s));
+                        name, s->row.id, served_phase(s));
             return false;
         }
         if (s->act && s->act->turn && !s->stopping)

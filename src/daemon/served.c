@@ -22,6 +22,15 @@
 
 /* --- what the engine reports ------------------------------------------------------------------ */
 
+const char *served_phase(const struct served *s)
+{
+    if (s->row.state == STORED_ENDED)
+        return "ended";
+    if (s->act && s->act->job)
+        return job_state_name(s->act->job);
+    return s->row.paused ? "paused" : "waiting";
+}
+
 void served_mark(struct served *s)
 {
     if (s->dirty)

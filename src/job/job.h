@@ -105,6 +105,9 @@ struct ending {
 #define ENDING_UNKNOWN                                                                             \
     ((struct ending){.code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1})
 
+/* In a few words, for a table: "exit 3", "SIGKILL", "out of memory". */
+const char *ending_words(struct arena *a, const struct ending *e);
+
 struct proc {
     enum proc_state state;
     ns_t started;

@@ -1,4 +1,5 @@
 /* names.c - the words for the job core's enums, each table beside nothing else. */
+#include "base/signame.h"
 #include "job/job.h"
 
 const char *outcome_name(enum outcome o)
@@ -98,4 +99,19 @@ const char *event_type_name(enum event_type t)
         [EVENT_REMOVAL] = "removal",
     };
     return names[t];
+}
+
+const char *ending_words(struct arena *a, const struct ending *e)
+{
+    if (e->fate != CAUSE_NONE)
+        return cause_kind_name(e->fate);
+    if (e->exec_errno)
+        return "could not be executed";
+    if (!e->known)
+        return "exit status unknown";
+    if (e->oom)
+        return "out of memory";
+    if (e->signal)
+        return signal_name(e->signal);
+    return arena_printf(a, "exit %d", e->code);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/signame.h"
 #include "journal/journal.h"
 
 struct making {
@@ -83,21 +82,6 @@ static void begin(struct making *m, size_t row, ns_t at)
     r->spans[r->n++] = (struct story_span){.from = at, .to = 0, .words = ""};
 }
 
-static const char *end_words(struct arena *a, const struct ending *end)
-{
-    if (end->fate != CAUSE_NONE)
-        return cause_kind_name(end->fate);
-    if (end->exec_errno)
-        return "could not be executed";
-    if (!end->known)
-        return "exit status unknown";
-    if (end->oom)
-        return "out of memory";
-    if (end->signal)
-        return signal_name(end->signal);
-    return arena_printf(a, "exit %d", end->code);
-}
-
 static void finish(struct making *m, size_t row, const struct event *ev, bool asked)
 {
     struct story_row *r = &m->s->rows[row];
@@ -106,7 +90,7 @@ static void finish(struct making *m, size_t row, const struct event *ev, bool as
         begin(m, row, ev->at);
     struct story_span *span = &r->spans[r->n - 1];
     span->to = ev->at;
-    span->words = end_words(m->a, &ev->end);
+    span->words = ending_words(m->a, &ev->end);
     span->end = ending_ok(&ev->end)           ? STORY_SUCCEEDED
                 : asked && !ev->end.by_itself ? STORY_STOPPED
                                               : STORY_FAILED;

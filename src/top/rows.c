@@ -60,21 +60,6 @@ static struct top_use use_of(const struct making *m, const char *replica, int32_
     return sum;
 }
 
-static const char *end_words(struct arena *a, const struct ending *end)
-{
-    if (end->fate != CAUSE_NONE)
-        return cause_kind_name(end->fate);
-    if (end->exec_errno)
-        return "could not be executed";
-    if (!end->known)
-        return "gone";
-    if (end->oom)
-        return "out of memory";
-    if (end->signal)
-        return signal_name(end->signal);
-    return arena_printf(a, "exit %d", end->code);
-}
-
 static const char *state_word(enum proc_state state, enum outcome outcome)
 {
     static const char *const words[] = {[PROC_PENDING] = "pending",
@@ -94,7 +79,7 @@ static struct top_row *add(struct making *m, const char *replica, int32_t rank,
                             .rank = rank,
                             .below = rank >= 0,
                             .state = state_word(state, outcome),
-                            .end = end && state == PROC_ENDED ? end_words(m->a, end) : "",
+                            .end = end && state == PROC_ENDED ? ending_words(m->a, end) : "",
                             .failed = state == PROC_ENDED && outcome == OUTCOME_FAILED,
                             .log = ""};
     return row;
