@@ -93,6 +93,7 @@ run_muster submit --matrix a=1 --matrix a=2 -n 1 -- true
 like "$(cat "$err")" '"a" twice; give all values in one option' "a name that is given twice"
 run_muster submit --matrix a=1,2 --count 10000 -n 1 -- true
 like "$(cat "$err")" 'more than 10000 jobs' "too many jobs"
+# shellcheck disable=SC2016 # for the job's shell
 id=$("$MUSTER" submit --matrix a=1 -n 1 --name single -- sh -c 'echo "a=$a {a}"')
 "$MUSTER" wait "$id"
 is "$("$MUSTER" logs "$id")" "a=1 1" "one value is a value"

@@ -128,7 +128,7 @@ void daemon_drop(struct daemon *d, struct served *s);
 void served_read_needs(struct served *s);
 void served_free(struct served *s);
 const char *served_phase(const struct served *s); /* "waiting", "paused", "running", "ended", … */
-void served_mark(struct served *s); /* it takes part in the next round */
+void served_mark(struct served *s);               /* it takes part in the next round */
 
 /* Plans a waiting job and creates it: its first events are folded, nothing is committed. If it
  * cannot be started, it has ended with a report that says why. */

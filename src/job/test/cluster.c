@@ -194,21 +194,19 @@ static void test_gone_while_held(void)
                                         .replica = 2,
                                         .log = "r.log",
                                         .at = AT(3)});
-    (void)say(&st,
-              (struct observation){.kind = OBS_BLAMED,
-                                   .launch = 1,
-                                   .replica = 2,
-                                   .blame = BLAME_DAEMON,
-                                   .at = AT(5),
-                                   .end = {.known = true, .signal = SIGKILL, .code = -1}});
+    (void)say(&st, (struct observation){.kind = OBS_BLAMED,
+                                        .launch = 1,
+                                        .replica = 2,
+                                        .blame = BLAME_DAEMON,
+                                        .at = AT(5),
+                                        .end = {.known = true, .signal = SIGKILL, .code = -1}});
     (void)say(&st, (struct observation){.kind = OBS_RANK_EXITED,
                                         .launch = 1,
                                         .at = AT(5),
                                         .end = {.known = true, .code = 1, .max_rss = -1}});
-    (void)say(&st,
-              (struct observation){.kind = OBS_EXITED,
-                                   .at = AT(6),
-                                   .end = {.known = true, .code = 1, .max_rss = -1}});
+    (void)say(&st, (struct observation){.kind = OBS_EXITED,
+                                        .at = AT(6),
+                                        .end = {.known = true, .code = 1, .max_rss = -1}});
     stage_decide(&st, AT(6));
     is_int(st.job->phase, JOB_HELD, "its daemon was killed: held");
     (void)say(&st, (struct observation){
