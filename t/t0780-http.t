@@ -193,13 +193,23 @@ for path in "" /events /logs /plan /file /usage /hang; do
     is "$code $(json error.code body)" "404 not-found" "a job that is not there: $path"
 done
 
+# --- one with a GPU
+ask_json POST /api/v1/jobs '{"text":"apiVersion: muster/v1\nname: g\nroles: {w: {replicas: 2, command: sleep 60, resources: {gpu: 1}}}\n","name":"g.yaml"}'
+is "$code" 201 "submit: a job with GPUs" || cat body
+id=$(json ids.0 body)
+begun() { ask GET "/api/v1/jobs/$id" && [ "$(json live.replicas.1.state body)" = running ]; }
+ok "it runs" wait_until 20 begun
+is "$(json live.replicas.0.gpus.0 body) $(json live.replicas.1.gpus.0 body) $(json live.replicas.0.gpus.# body)" "0 1 1" "each replica has one"
+ask_json POST "/api/v1/jobs/$id/cancel" '{"now":true}'
+is "$code" 202 "cancel"
+
 # --- one that runs, and one that waits
 ask_json POST /api/v1/jobs '{"argv":["-n","2","--name","long","--","sh","-c","echo begun; sleep 60"]}'
 is "$code" 201 "submit: a command" || cat body
 id=$(json ids.0 body)
 runs() { ask GET "/api/v1/jobs/$id" && [ "$(json live.ranks.1.state body)" = running ]; }
 ok "it runs" wait_until 20 runs
-is "$(json phase body) $(json live.ranks.# body) $(json live.replicas.0.name body) $(json outcome body)" "running 2 worker-0 null" "what it does"
+is "$(json phase body) $(json live.ranks.# body) $(json live.replicas.0.name body) $(json outcome body) $(json live.replicas.0.gpus body)" "running 2 worker-0 null null" "what it does"
 ask GET "/api/v1/jobs/$id/file"
 is "$code" 404 "it has no file"
 ask DELETE "/api/v1/jobs/$id"

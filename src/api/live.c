@@ -1,4 +1,6 @@
 /* live.c - what a job that runs is doing: replicas and ranks with their states. */
+#include <string.h>
+
 #include "api/parts.h"
 #include "base/signame.h"
 
@@ -29,6 +31,27 @@ static void kv_end(struct json *j, int code, int sig, ns_t since)
     kv_time(j, "since", since);
 }
 
+/* What the replica sees; null if it requested none, or there are not enough for the job. */
+static void kv_gpus(struct json *j, const struct plan *plan, const struct replica *r)
+{
+    auto_arena struct arena *a = arena_new();
+    const char *ids = plan_gpus(a, plan, r);
+
+    json_key(j, "gpus");
+    if (!ids || !*ids) {
+        json_null(j);
+        return;
+    }
+    json_array(j);
+    while (*ids) {
+        size_t n = strcspn(ids, ",");
+
+        json_strn(j, ids, n);
+        ids += n + (ids[n] == ',');
+    }
+    json_end(j);
+}
+
 static void replica(struct json *j, const struct job *job, uint32_t i)
 {
     const struct replica *r = &job->plan->replicas[i];
@@ -51,6 +74,7 @@ static void replica(struct json *j, const struct job *job, uint32_t i)
     json_kv_int(j, "restarts", v.restarts);
     kv_end(j, v.exit_code, v.signal, v.ended ? v.ended : v.started);
     kv_text(j, "message", text.buf);
+    kv_gpus(j, job->plan, r);
     json_end(j);
 }
 

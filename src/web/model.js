@@ -44,7 +44,7 @@ export function rankRows(report, attempt, live) {
     const hosts = new Map(replicaRows(report, attempt, live).map(r => [r.name, r]));
     return [...joined(attempt && attempt.ranks, live && live.ranks, "rank").values()].map(({past, now}) => {
         const x = {...(now || {}), ...(past || {})}, rep = hosts.get(x.replica);
-        return {...row(past, now), rank: x.rank, replica: x.replica, host: rep ? rep.host : "", restarts: x.restarts ?? null, gpus: x.gpus || null,
+        return {...row(past, now), rank: x.rank, replica: x.replica, host: rep ? rep.host : "", restarts: x.restarts ?? null, gpus: rep && rep.gpus || null,
             message: now && now.message || "", memory: past && past.max_rss > 0 ? past.max_rss : null, cpu: null,
             first: !!cause && cause.rank !== null && cause.rank === x.rank};
     }).sort((a, b) => a.rank - b.rank);
