@@ -202,6 +202,8 @@ ok "it runs" wait_until 20 begun
 is "$(json live.replicas.0.gpus.0 body) $(json live.replicas.1.gpus.0 body) $(json live.replicas.0.gpus.# body)" "0 1 1" "each replica has one"
 ask_json POST "/api/v1/jobs/$id/cancel" '{"now":true}'
 is "$code" 202 "cancel"
+run_muster wait "$id"
+is "$rc" 143 "it ends"
 
 # --- one that runs, and one that waits
 ask_json POST /api/v1/jobs '{"argv":["-n","2","--name","long","--","sh","-c","echo begun; sleep 60"]}'
@@ -244,7 +246,7 @@ is "$(json jobs.0.id body)" "$waits" "it is cancelled"
 ask GET /metrics
 is "$code" 200 "metrics"
 like "$(cat body)" '^muster_jobs\{queue="default",state="running"\} 1$' "have jobs by state"
-like "$(cat body)" '^muster_job_ends_total\{outcome="cancelled"\} 1$' "ends by outcome"
+like "$(cat body)" '^muster_job_ends_total\{outcome="cancelled"\} 2$' "ends by outcome"
 like "$(cat body)" '^muster_cpus_used 2.000$' "and what is used"
 ask_json POST "/api/v1/jobs/$id/cancel" '{"now":true}'
 is "$code" 202 "cancel now"
@@ -346,9 +348,9 @@ unlike "$(cat body)" hunter2 "nor has the job"
 # --- runs in the foreground
 "$MUSTER" run -n 2 --name front -- sh -c 'echo shown; sleep 60' >"$out" 2>&1 &
 front=$!
-is_front() { ask GET '/api/v1/jobs?q=front' && [ "$(json jobs.0.ranks.running body)" = 2 ]; }
+is_front() { ask GET '/api/v1/jobs?q=front' && [ "$(json jobs.0.ranks.running body) $(json jobs.0.phase body)" = "2 running" ]; }
 ok "a run in the foreground is listed" wait_until 20 is_front
-is "$(json jobs.0.source body) $(json jobs.0.phase body) $(json jobs.0.queue body)" "run running null" "as what it is"
+is "$(json jobs.0.source body) $(json jobs.0.queue body)" "run null" "as what it is"
 id=$(json jobs.0.id body)
 ask GET "/api/v1/jobs/$id"
 is "$code $(json live.ranks.# body) $(json source body)" "200 2 run" "with what it does"
