@@ -144,7 +144,12 @@ is "$rc" 0 "all of them end"
 submit -n 1 --count 3 -- true
 is "$(sort -u "$out" | wc -l)" 3 "--count 3 has three ids"
 run_muster wait --all
-is "$rc" 0 "wait --all"
+is "$rc" 7 "wait --all: a job that failed before counts"
+like "$(cat "$err")" 'note: .* ended with exit code 7' "and is named"
+# shellcheck disable=SC2046 # words
+"$MUSTER" delete --yes $("$MUSTER" list -o name --state failed,cancelled) >/dev/null 2>&1
+run_muster wait --all
+is "$rc" 0 "without it and those that failed, all have succeeded" || cat "$err"
 cat >large.yaml <<'YAML'
 apiVersion: muster/v1
 name: large

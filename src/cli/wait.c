@@ -77,7 +77,8 @@ static int wait_one(struct arena *a, const struct run_ref *run)
     return after.exit_code;
 }
 
-/* All that have not ended. */
+/* A job of the daemon that has failed already counts as well: whether a short one is waited for or
+ * found ended is a matter of milliseconds. */
 static int wait_all(void)
 {
     auto_arena struct arena *a = arena_new();
@@ -85,12 +86,20 @@ static int wait_all(void)
     int code = 0;
 
     runs_list(a, &runs);
-    for (size_t i = 0; i < runs.n; i++)
-        if (runs.v[i].alive || (runs.v[i].served && runs.v[i].exit_code < 0)) {
-            int r = wait_one(a, &runs.v[i]);
+    for (size_t i = 0; i < runs.n; i++) {
+        const struct run_ref *run = &runs.v[i];
 
-            code = code ? code : r;
+        if (!run->alive && !run->served)
+            continue;
+        int r = run->served && run->exit_code >= 0 ? run->exit_code : wait_one(a, run);
+        if (r != 0 && code == 0) {
+            auto_strbuf struct strbuf text = STRBUF_INIT;
+
+            strbuf_addf(&text, "%s (%s) ended with exit code %d", run->id, run->name, r);
+            tell_note(text.buf);
+            code = r;
         }
+    }
     return code;
 }
 
@@ -140,7 +149,7 @@ static int run_wait(const struct verb *verb, int argc, char **argv)
 
 static const struct opt opts[] = {
     {"all", 0, OPT_FLAG, offsetof(struct options, all),
-     .help = "wait for all jobs that have not ended"},
+     .help = "wait for all jobs; exit with 0 only if all of them succeeded"},
     OPT_END,
 };
 
