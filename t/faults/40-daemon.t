@@ -235,6 +235,106 @@ if [ -z "${MUSTER_SAN:-}" ] && ${CC:-cc} -shared -fPIC -o short.so short.c -ldl 
 else
     skip "no compiler, or sanitizers" 3
 fi
+
+# --- the disk of the database has errors, or becomes read-only, while a job runs
+cat >broken.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* Files of the database fail with the error whose number $BROKEN holds. */
+static int fails(int fd)
+{
+    char link[64], path[512], number[16] = "";
+    FILE *f = fopen(getenv("BROKEN"), "re");
+    ssize_t n;
+    if (!f)
+        return 0;
+    (void)!fgets(number, sizeof(number), f);
+    fclose(f);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path) - 1);
+    path[n < 0 ? 0 : n] = 0;
+    errno = atoi(number);
+    return errno && strstr(path, "/jobs.db");
+}
+#define REAL(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
+ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
+{
+    return fails(fd) ? -1 : REAL(pwrite64)(fd, p, n, at);
+}
+ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
+{
+    return pwrite64(fd, p, n, at);
+}
+int fdatasync(int fd)
+{
+    return fails(fd) ? -1 : REAL(fdatasync)(fd);
+}
+int fsync(int fd)
+{
+    return fails(fd) ? -1 : REAL(fsync)(fd);
+}
+C
+for row in "5 EIO" "30 EROFS"; do
+    name=${row#* }
+    if [ -n "${MUSTER_SAN:-}" ] || ! ${CC:-cc} -shared -fPIC -o broken.so broken.c -ldl 2>/dev/null; then
+        skip "no compiler, or sanitizers" 6
+        continue
+    fi
+    fresh "$name"
+    rm -f go
+    : >serve.log
+    serve "LD_PRELOAD=$WORK/broken.so" "BROKEN=$WORK/broken"
+    id=$("$MUSTER" submit -n 1 -- sh -c 'until [ -e go ]; do sleep 0.05; done; exit 6')
+    wait_until 20 running "$id"
+    echo "${row% *}" >broken
+    run_muster submit -n 1 -- true
+    is "$rc" 1 "$name: a submission that cannot be stored is refused"
+    like "$(cat "$err")" 'cannot write the database: .*; nothing was submitted' "with the reason"
+    touch go
+    wait_until 20 grep -q 'trying again every second' serve.log
+    like "$(cat serve.log)" 'cannot write the database' "the daemon says so"
+    rm broken
+    run_muster wait "$id"
+    is "$rc" 6 "a job that ended meanwhile has its exit code"
+    kill -9 "$daemon"
+    wait "$daemon" 2>/dev/null
+    serve
+    run_muster wait "$id"
+    is "$rc" 6 "so does the next daemon say"
+    run_muster wait "$("$MUSTER" submit -n 1 -- sh -c 'exit 3')"
+    is "$rc" 3 "and jobs run again"
+    stop
+done
+rm -f go
+
+# --- its directory is read-only from the beginning
+if can_mount; then
+    cat >session <<'SH'
+mount --bind "$MUSTER_HOME" "$MUSTER_HOME" && mount -o remount,bind,ro "$MUSTER_HOME" || exit 99
+"$MUSTER" serve
+echo "serve $?"
+"$MUSTER" submit -n 1 -- true
+echo "submit $?"
+"$MUSTER" list
+echo "list $?"
+"$MUSTER" show -o json "$1" >"$WORK/one.json"
+echo "show $?"
+SH
+    export WORK MUSTER
+    timeout 60 unshare -m sh session "$id" >ro.out 2>ro.err
+    like "$(cat ro.out)" '^serve 1' "a read-only directory: serve refuses"
+    like "$(cat ro.err)" 'Read-only file system' "with the reason"
+    like "$(cat ro.out)" '^submit 1' "so does submit"
+    like "$(cat ro.out)" "$id.* failed" "list works"
+    is "$(json exit_code one.json)" 6 "and so does show"
+else
+    skip "no file system can be mounted here" 5
+fi
 export MUSTER_HOME="$WORK/h"
 
 # --- a disk that becomes full
