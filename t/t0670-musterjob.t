@@ -354,7 +354,65 @@ def test_exec_forbidden():
         w.ends("f", "Succeeded")
 
 
-for test in [test_submit, test_refusals, test_beside, test_failure, test_late_answers, test_retries, test_killed, test_lost, test_invalid, test_pause,
+def test_verbs():
+    """list, show, wait, logs, pause, resume, cancel and delete of jobs in a cluster."""
+    with World() as w:
+        def verb(name, *words, timeout=60):
+            p = subprocess.run([MUSTER, name, "--on", "kubernetes", "--namespace", "n", *words], env=w.env, capture_output=True, text=True,
+                               timeout=timeout)
+            w.said = p.stderr
+            return p.returncode, p.stdout
+
+        same(verb("list"), (0, ""), "no job is listed")
+        like(w.said, "there are no runs", "and that is told")
+        w.api.create(musterjob("v", worker("echo begin $RANK; while [ ! -e %s/go ]; do sleep 0.1; done; echo end $RANK; exit $RANK" % w.dir)))
+        w.until(lambda: w.status("v").get("phase") == "Running" and w.output("v").count("begin") == 2, "a job runs")
+        code, text = verb("list")
+        same((code, text.splitlines()[1].split()[:4]), (0, ["v", "v", "-", "running"]), "list has it")
+        same([j["phase"] for j in json.loads(verb("list", "-o", "json")[1])["jobs"]], ["running"], "also for programs")
+        same(verb("list", "-q", "-s", "failed"), (0, ""), "filters count")
+        code, text = verb("show", "v")
+        like(text, "v: running\n", "show says how it stands")
+        like(text, "worker: 2 replicas, 2 running", "and its roles")
+        same(json.loads(verb("show", "-o", "json", "v")[1])["status"]["phase"], "Running", "show -o json is the object")
+        same(sorted(verb("logs", "v")[1].splitlines()), ["[worker-0] begin 0", "[worker-1] begin 1"], "logs has what was written so far")
+        same(verb("logs", "v", "worker-1")[1], "begin 1\n", "of one replica without prefix")
+        same(verb("delete", "v"), (1, ""), "delete refuses a job that runs")
+        like(w.said, "muster cancel", "and says what stops it")
+        follower = subprocess.Popen([MUSTER, "logs", "-f", "--on", "kubernetes", "--namespace", "n", "v"], env=w.env, stdout=subprocess.PIPE, text=True)
+        waiter = subprocess.Popen([MUSTER, "wait", "--on", "kubernetes", "--namespace", "n", "v"], env=w.env)
+        time.sleep(0.5)
+        same((follower.poll(), waiter.poll()), (None, None), "logs -f and wait do not end before the job")
+        pathlib.Path(w.dir, "go").touch()
+        same(waiter.wait(60), 1, "wait ends with the exit code of the job")
+        ok("[worker-1] end 1" in follower.communicate(timeout=60)[0].splitlines(), "logs -f ends with the job and has all of it")
+        like(verb("show", "v")[1], "rank 1 on worker-1 exited with status 1", "show has the verdict")
+        same(verb("wait", "v"), (1, ""), "wait of a job that has ended")
+        same(verb("pause", "v"), (1, ""), "pause refuses it")
+        like(w.said, "v has ended", "and says so")
+        same(verb("delete", "v"), (0, "v: deleted\n"), "delete removes it")
+        same(verb("show", "v"), (1, ""), "then it is not there")
+        like(w.said, "there is no MusterJob v in namespace n", "and that is told")
+        same(verb("wait", "v")[0], 125, "wait has no code of it")
+
+        w.api.create(musterjob("p", worker("echo begin; sleep 60")))
+        w.until(lambda: w.status("p").get("phase") == "Running", "another one runs")
+        same(verb("pause", "p")[0], 0, "pause asks for a pause")
+        w.until(lambda: w.status("p").get("phase") == "Paused", "and it is paused")
+        same(verb("resume", "p")[0], 0, "resume ends it")
+        w.until(lambda: w.status("p").get("phase") == "Running", "and it runs again")
+        same(verb("cancel", "p")[0], 0, "cancel stops it")
+        w.until(lambda: w.api.names("musterjobs") == [] and w.pods("p") == [], "and its pods are gone")
+        same(verb("cancel")[0], 2, "a job must be named")
+        same(verb("logs", "--rank", "1", "p")[0], 2, "what needs log files is refused")
+        p = subprocess.run([MUSTER, "list", "--namespace", "n"], env=w.env, capture_output=True, text=True)
+        like(p.stderr, "--namespace needs --on kubernetes", "a namespace without a cluster is refused")
+    p = subprocess.run([MUSTER, "list", "--on", "kubernetes"], env=w.env, capture_output=True, text=True, timeout=120)
+    same(p.returncode, 1, "without a kubeconfig")
+    like(p.stderr, "kubeconfig", "it is told")
+
+
+for test in [test_verbs, test_submit, test_refusals, test_beside, test_failure, test_late_answers, test_retries, test_killed, test_lost, test_invalid, test_pause,
              test_exec_forbidden]:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
         test()

@@ -97,6 +97,19 @@ const char *clock_rfc3339(ns_t real, char out[CLOCK_TEXT])
     return out;
 }
 
+ns_t clock_of_rfc3339(const char *text)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    ns_t ms = 0;
+
+    if (!rest)
+        return 0;
+    for (int i = 1; i <= 3 && rest[0] == '.' && rest[i] >= '0' && rest[i] <= '9'; i++)
+        ms = ms * 10 + (rest[i] - '0');
+    return (ns_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
+}
+
 const char *clock_hms(ns_t real, char out[CLOCK_TEXT])
 {
     unsigned int ms;

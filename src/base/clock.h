@@ -27,6 +27,8 @@ void clock_run_set_now(ns_t run); /* a base of our own: another machine's run is
 /* "2026-11-15T20:00:00.123Z" */
 #define CLOCK_TEXT 32
 const char *clock_rfc3339(ns_t real, char out[CLOCK_TEXT]);
+/* The time in such a text, with or without milliseconds; 0 if there is none. */
+ns_t clock_of_rfc3339(const char *text);
 /* "20:00:00.123" in local time, for people */
 const char *clock_hms(ns_t real, char out[CLOCK_TEXT]);
 

@@ -1,11 +1,13 @@
 /* cancel.c - `muster cancel`: stops a job that runs, as SIGTERM to its muster would. */
 #include "cli/attach.h"
+#include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "client/ask.h"
 
 struct options {
     bool now;
+    struct cluster_options cluster;
 };
 
 /* Nobody is there to be asked: we attach, and see it through. */
@@ -22,10 +24,15 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
     auto_arena struct arena *a = arena_new();
     struct options o = {0};
     struct operands ops;
+    struct cluster cluster;
     struct run_ref run;
     struct err e;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
+    if (code == 0)
+        code = cluster_choose(verb, &o.cluster, o.now ? "--now" : NULL, &cluster);
+    if (code == 0 && cluster.place)
+        return cluster_ask(verb, &cluster, JOBS_CANCEL, &ops, "being stopped and removed");
     if (code == 0 && ops.n && target_is_array(ops.v[0]))
         return target_ask_array(verb, ops.v[0], o.now ? "kill" : "cancel", "being stopped");
     if (code == 0)
@@ -46,6 +53,7 @@ static const struct opt opts[] = {
     {"now", 0, OPT_FLAG, offsetof(struct options, now), .help = "skip the grace period"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_cancel = {
     .name = "cancel",
@@ -57,6 +65,7 @@ const struct verb verb_cancel = {
         "to wait for its end. The exit code of the run is 143. A detached job is cancelled in the "
         "cluster, and its end is waited for.\n\n" TARGET_ARRAY TARGET_ABOUT,
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_cancel,
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/diagnose.h"
+#include "cli/cluster_jobs.h"
 #include "cli/target.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
@@ -15,6 +16,7 @@
 
 struct options {
     bool yes;
+    struct cluster_options cluster;
 };
 
 /* A directory that happens to hold logs is not removed because somebody mistyped a path. */
@@ -90,12 +92,16 @@ static int run_delete(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {0};
     struct operands ops;
-    int code = EXIT_FINE;
+    struct cluster cluster;
+    int code;
 
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (ops.rest || ops.n == 0)
         return usage_error(verb, ops.rest ? "takes no command" : "at least one ID is required");
+    code = cluster_choose(verb, &o.cluster, NULL, &cluster);
+    if (code != 0 || cluster.place)
+        return code ? code : cluster_ask(verb, &cluster, JOBS_DELETE, &ops, "deleted");
     for (int i = 0; i < ops.n; i++) {
         auto_arena struct arena *a = arena_new();
         struct run_ref run;
@@ -122,6 +128,7 @@ static const struct opt opts[] = {
     {"yes", 'y', OPT_FLAG, offsetof(struct options, yes), .help = "also delete the run's outputs"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_delete = {
     .name = "delete",
@@ -134,6 +141,7 @@ const struct verb verb_delete = {
         "ID is a run's id or the beginning of one, the job's name if only one run has it, or a run "
         "directory (with a / in it). muster prune removes runs by age, number and size.",
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_delete,
 };

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/strbuf.h"
+#include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "cli/tell.h"
@@ -20,6 +21,7 @@ struct options {
     const char *output, *state, *queue;
     bool running, quiet, all, watch;
     struct operands ops; /* @ID, or a part of the name */
+    struct cluster_options cluster;
 };
 
 #define WATCH_MS 1000
@@ -312,14 +314,25 @@ static int watch(struct options *o)
     }
 }
 
+/* An option whose subject is the daemon, or NULL. */
+static const char *of_the_daemon(const struct options *o)
+{
+    if (o->watch)
+        return "--watch";
+    return o->queue ? "--queue" : NULL;
+}
+
 static int run_list(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
     struct options o = {.output = "human"};
+    struct cluster cluster;
     struct runs runs;
     int code = target_operands(verb, &o, argc, argv, LIMIT_OPERANDS, &o.ops);
     bool table = strcmp(o.output, "human") == 0 || strcmp(o.output, "wide") == 0;
 
+    if (code == 0)
+        code = cluster_choose(verb, &o.cluster, of_the_daemon(&o), &cluster);
     if (code != 0)
         return code;
     if (o.watch && (!table || o.quiet))
@@ -327,7 +340,12 @@ static int run_list(const struct verb *verb, int argc, char **argv)
                            o.quiet ? "name" : o.output);
     if (o.watch)
         return watch(&o);
-    runs_list(a, &runs);
+    if (cluster.place)
+        code = cluster_list(&cluster, a, &runs);
+    else
+        runs_list(a, &runs);
+    if (code != 0)
+        return code;
     filter(&runs, &o, a);
     if (strcmp(o.output, "json") == 0)
         print_json(&runs);
@@ -362,6 +380,7 @@ static const struct opt opts[] = {
      .help = "then print a row for each job that changes, until Ctrl-C"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_list = {
     .name = "list",
@@ -376,6 +395,7 @@ const struct verb verb_list = {
         "a run "
         "whose muster is stopped (Ctrl-Z) is `stopped`.",
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_list,
 };

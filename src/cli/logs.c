@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "doc/json_read.h"
 #include "base/num.h"
+#include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
 #include "cli/logs_show.h"
 #include "cli/target.h"
@@ -38,6 +39,7 @@ struct options {
     bool follow, timestamps;
     const char *role, *grep;
     int64_t rank, attempt, since_ms, tail;
+    struct cluster_options cluster;
 };
 
 struct log {
@@ -391,6 +393,25 @@ static bool tell_lost(struct arena *a, const struct view *view, const struct run
     return true;
 }
 
+/* An option that needs the log files, which are on this machine only; or NULL. */
+static const char *of_files(const struct options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } rows[] = {
+        {"--role", o->role != NULL},     {"--rank", o->rank >= 0},
+        {"--attempt", o->attempt > 0},   {"--grep", o->grep != NULL},
+        {"--since", o->since_ms > 0},    {"--tail", o->tail >= 0},
+        {"--timestamps", o->timestamps},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i].given)
+            return rows[i].name;
+    return NULL;
+}
+
 static int run_logs(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -398,12 +419,17 @@ static int run_logs(const struct verb *verb, int argc, char **argv)
     CLEANUP(view_release)
     struct view view = {.o = &o, .dir_fd = -1, .logs_fd = -1, .shown_elsewhere = STRVEC_INIT};
     struct operands ops;
+    struct cluster cluster;
     struct run_ref run;
     const char *replica = NULL;
     struct err e;
     bool ended;
     int code = target_operands(verb, &o, argc, argv, 2, &ops);
 
+    if (code == 0)
+        code = cluster_choose(verb, &o.cluster, of_files(&o), &cluster);
+    if (code == 0 && cluster.place)
+        return cluster_logs(verb, &cluster, &ops, o.follow);
     if (code == 0)
         code = compile(verb, &view);
     if (code == 0)
@@ -463,6 +489,7 @@ static const struct opt opts[] = {
      .help = "show when each line was written"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_logs = {
     .name = "logs",
@@ -476,6 +503,7 @@ const struct verb verb_logs = {
         "prints is shown only if requested. REPLICA may be the prefix of a line, such as "
         "worker-2/7; without ID it refers to the newest run.\n\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_logs,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "doc/json_read.h"
+#include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
 #include "cli/job_options.h"
 #include "cli/target.h"
@@ -16,6 +17,7 @@
 struct options {
     const char *file;
     struct job_options job;
+    struct cluster_options cluster;
 };
 
 /* --- the file against the run ----------------------------------------------------------------- */
@@ -165,10 +167,15 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
     auto_arena struct arena *a = arena_new();
     CLEANUP(release) struct options o = {.job = JOB_OPTIONS_INIT};
     struct operands ops;
+    struct cluster cluster;
     struct run_ref run;
     struct err e;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
+    if (code == 0)
+        code = cluster_choose(verb, &o.cluster, o.file ? "--file" : NULL, &cluster);
+    if (code == 0 && cluster.place)
+        return cluster_ask(verb, &cluster, JOBS_RESUME, &ops, "being resumed");
     if (code == 0)
         code = job_options_check(verb, &o.job);
     if (code == 0)
@@ -188,7 +195,8 @@ static const struct opt opts[] = {
      .help = "check FILE, the job file as it is now, before resuming"},
     OPT_END,
 };
-static const struct opt_part parts[] = {JOB_READ_PART(struct options, job), OPT_PART_END};
+static const struct opt_part parts[] = {JOB_READ_PART(struct options, job),
+                                        CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_resume = {
     .name = "resume",

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "cli/as_typed.h"
+#include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
 #include "cli/target.h"
 #include "cli/tell.h"
@@ -27,6 +28,7 @@
 
 struct options {
     const char *output;
+    struct cluster_options cluster;
 };
 
 /* --- in words --------------------------------------------------------------------------------- */
@@ -263,9 +265,14 @@ static int run_show(const struct verb *verb, int argc, char **argv)
     auto_strbuf struct strbuf text = STRBUF_INIT, yaml = STRBUF_INIT;
     struct options o = {.output = "human"};
     struct operands ops;
+    struct cluster cluster;
     struct run_ref run;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
+    if (code == 0)
+        code = cluster_choose(verb, &o.cluster, NULL, &cluster);
+    if (code == 0 && cluster.place)
+        return cluster_show(verb, &cluster, &ops, o.output);
     if (code == 0)
         code = target_find(verb, a, ops.n ? ops.v[0] : NULL, &run);
     const char *held_up = code == 0 ? run.held_up : NULL;
@@ -304,6 +311,7 @@ static const struct opt opts[] = {
          "human (default), json: the report so far, or yaml: the status in the platform's words"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_show = {
     .name = "show",
@@ -318,6 +326,7 @@ const struct verb verb_show = {
              "has it.\n"
              "\n" TARGET_ABOUT_NEWEST,
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_USAGE,
     .run = run_show,
 };

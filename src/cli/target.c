@@ -119,18 +119,17 @@ int target_ask_array(const struct verb *verb, const char *word, const char *requ
     return code ? code : r;
 }
 
-int target_ask(const struct verb *verb, int argc, char **argv, const char *request,
+int target_ask(const struct verb *verb, const struct operands *ops, const char *request,
                const char *done)
 {
     auto_arena struct arena *a = arena_new();
-    struct operands ops;
+    const char *word = ops->n ? ops->v[0] : NULL;
     struct run_ref run;
-    int code = target_operands(verb, NULL, argc, argv, 1, &ops);
+    int code;
 
-    if (code == 0 && ops.n && target_is_array(ops.v[0]))
-        return target_ask_array(verb, ops.v[0], request, done);
-    if (code == 0)
-        code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
+    if (target_is_array(word))
+        return target_ask_array(verb, word, request, done);
+    code = target_living(verb, a, word, &run);
     if (code != 0)
         return code;
     code = ask_one(&run, request, done);

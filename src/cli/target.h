@@ -44,8 +44,8 @@ int target_failed(const struct run_ref *run, const struct err *e);
 int target_operands(const struct verb *verb, void *options, int argc, char **argv, int max,
                     struct operands *ret);
 
-/* A whole verb that only asks a living run for something and tells the result on stdout. */
-int target_ask(const struct verb *verb, int argc, char **argv, const char *request,
+/* The rest of a verb that only asks a living run for something and tells the result on stdout. */
+int target_ask(const struct verb *verb, const struct operands *ops, const char *request,
                const char *done);
 /* The same of all jobs of an array that have not ended. */
 int target_ask_array(const struct verb *verb, const char *word, const char *request,

@@ -4,12 +4,14 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "cli/cluster_jobs.h"
 #include "cli/target.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
 
 struct options {
     bool all;
+    struct cluster_options cluster;
 };
 
 #define POLL_MS 200 /* how often a daemon that is not there is looked for */
@@ -121,12 +123,16 @@ static int run_wait(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {0};
     struct operands ops;
-    int result = 0;
+    struct cluster cluster;
+    int result;
 
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (ops.rest)
         return usage_error(verb, "takes no command");
+    result = cluster_choose(verb, &o.cluster, o.all ? "--all" : NULL, &cluster);
+    if (result != 0 || cluster.place)
+        return result ? result : cluster_wait(verb, &cluster, &ops);
     if (o.all)
         return ops.n ? usage_error(verb, "--all and an ID cannot be used together") : wait_all();
     for (int i = 0; i < (ops.n ? ops.n : 1); i++) {
@@ -152,6 +158,7 @@ static const struct opt opts[] = {
      .help = "wait for all jobs; exit with 0 only if all of them succeeded"},
     OPT_END,
 };
+static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), OPT_PART_END};
 
 const struct verb verb_wait = {
     .name = "wait",
@@ -165,6 +172,7 @@ const struct verb verb_wait = {
         "\n" TARGET_ID TARGET_ARRAY
         "Defaults to the only running job, or to the newest run if none is running.",
     .opts = opts,
+    .parts = parts,
     .usage_exit = EXIT_MUSTER,
     .run = run_wait,
 };

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -32,15 +31,7 @@
 
 static ns_t time_of(const struct node *node)
 {
-    struct tm tm = {0};
-    const char *rest = strptime(node_text(node, ""), "%Y-%m-%dT%H:%M:%S", &tm);
-    ns_t ms = 0;
-
-    if (!rest)
-        return 0;
-    for (int i = 1; i <= 3 && rest[0] == '.' && rest[i] >= '0' && rest[i] <= '9'; i++)
-        ms = ms * 10 + (rest[i] - '0');
-    return (ns_t)timegm(&tm) * NS_PER_S + ms * NS_PER_MS;
+    return clock_of_rfc3339(node_text(node, ""));
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */

@@ -50,6 +50,31 @@ struct engine_apply {
     void *ctx;
 };
 
+/* What can be asked about the jobs that a controller of the place runs, by who submitted them. */
+enum jobs_ask {
+    JOBS_LIST,   /* all of them */
+    JOBS_GET,    /* one, as it is now */
+    JOBS_FOLLOW, /* one, now and each time it changes, until it has ended */
+    JOBS_LOGS,
+    JOBS_PAUSE, /* from here on, something is asked of one */
+    JOBS_RESUME,
+    JOBS_CANCEL, /* one that has not ended, which is removed */
+    JOBS_DELETE, /* one that has ended */
+};
+
+struct engine_jobs {
+    enum jobs_ask ask;
+    const char *name;                 /* NULL: JOBS_LIST */
+    const char *context, *namespace_; /* options, or NULL */
+    bool follow;                      /* JOBS_LOGS: until the job has ended */
+    /* LIST, GET, FOLLOW: an object, as the place has it. */
+    void (*job)(void *ctx, const struct node *object);
+    /* LOGS: a line of a replica, without its end. */
+    void (*line)(void *ctx, const char *replica, const char *text, size_t n);
+    void (*noted)(void *ctx, const char *text); /* trouble that may pass */
+    void *ctx;
+};
+
 struct engine_class {
     const char *name;
     bool has_images; /* containers are made of images: --image gives another one, not a place */
@@ -76,6 +101,9 @@ struct engine_class {
     /* Sends them, one after the other, and waits. Returns 0, 1 if a job has failed, or -errno.
      * NULL: there is no controller. */
     int (*apply)(const struct engine_apply *how, struct err *e);
+    /* Asks about jobs that a controller runs, and waits. -ENOENT: there is no such job. NULL: there
+     * is no controller. */
+    int (*jobs)(const struct engine_jobs *how, struct err *e);
     const struct engine_here *here; /* NULL: the processes are not on this machine */
 };
 

@@ -39,7 +39,8 @@ ns_t expire_at(const struct node *object)
 {
     const struct node *ttl = ttl_of(object);
     int64_t own = own_ttl_ms(object);
-    ns_t ended = kube_time(node_text(node_find(object, "status", "completionTime", NULL), ""));
+    ns_t ended =
+        clock_of_rfc3339(node_text(node_find(object, "status", "completionTime", NULL), ""));
 
     if (own >= 0 && ended)
         return ended + own * NS_PER_MS;

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/num.h"
@@ -17,14 +16,6 @@
 static const char *text_at(const struct node *map, const char *key)
 {
     return node_text(node_get(map, key), "");
-}
-
-ns_t kube_time(const char *text)
-{
-    struct tm tm = {0};
-    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-
-    return rest ? timegm(&tm) * NS_PER_S : 0;
 }
 
 static const struct node *named(const struct node *list, const char *name)
@@ -45,7 +36,7 @@ static int64_t number_at(const struct node *map, const char *key, int64_t otherw
 static struct life_end how_it_ended(const struct node *terminated)
 {
     int64_t code = number_at(terminated, "exitCode", -1);
-    struct life_end end = {.code = -1, .at = kube_time(text_at(terminated, "finishedAt"))};
+    struct life_end end = {.code = -1, .at = clock_of_rfc3339(text_at(terminated, "finishedAt"))};
 
     if (code < 0 || code > 255)
         return end;
@@ -139,7 +130,8 @@ struct life pod_life(struct arena *a, const struct node *pod, const char *main)
         life.end = terminated ? how_it_ended(terminated) : how_init_ended(status);
         life.ranks = ranks_line(a, text_at(terminated, "message"));
     } else if (node_find(c, "state", "running", NULL)) {
-        life.started = kube_time(text_at(node_find(c, "state", "running", NULL), "startedAt"));
+        life.started =
+            clock_of_rfc3339(text_at(node_find(c, "state", "running", NULL), "startedAt"));
         life.stage = STAGE_RUNS;
         life.ready = is_ready(status);
         life.out_of_sight = f.out_of_sight;

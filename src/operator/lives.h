@@ -48,7 +48,4 @@ const char *main_container(const struct node *pod, const char *main);
 ns_t life_time(ns_t at, ns_t now);
 struct ending life_ending(const struct life_end *end, ns_t now);
 
-/* A time of Kubernetes, "2026-11-18T08:00:00Z"; 0 if it is none. */
-ns_t kube_time(const char *text);
-
 #endif

@@ -220,7 +220,7 @@ void place_pod(struct tended *t, uint32_t replica, enum watch_change change, con
 {
     const struct node *meta = node_get(pod, "metadata");
     const char *uid = node_text(node_get(meta, "uid"), "");
-    ns_t made = kube_time(node_text(node_get(meta, "creationTimestamp"), ""));
+    ns_t made = clock_of_rfc3339(node_text(node_get(meta, "creationTimestamp"), ""));
     struct hand *h = &t->hands[replica];
     bool same = h->uid && strcmp(h->uid, uid) == 0;
 

@@ -9,17 +9,6 @@
 #include "kube/write.h"
 #include "spec/adjust.h"
 
-enum { NAME_BYTES = 48, UID_BYTES = 5 }; /* with role and index, a pod's name is a DNS label */
-
-/* All objects of the job begin with it. A name alone may come again while pods of the job that had
- * it are still there. */
-static const char *run_id(struct arena *a, const struct served *s)
-{
-    const char *name = kube_name(a, arena_printf(a, "%.*s", NAME_BYTES, s->name));
-
-    return arena_printf(a, "%s-%.*s", name, UID_BYTES, *s->uid ? s->uid : "00000");
-}
-
 static const char *note_of(const struct served *s, const char *key)
 {
     const struct node *notes = node_find(s->object, "metadata", "annotations", NULL);
@@ -95,7 +84,7 @@ static int64_t n_processes(const struct plan *plan)
 
 void served_own_plan(struct arena *a, struct served *s, struct job_spec *spec)
 {
-    const char *id = run_id(a, s);
+    const char *id = kube_owned_run(a, s->name, s->uid);
     struct facts *facts = ARENA_NEW(a, struct facts);
     const struct survey_request rq = {.use = SURVEY_RUN,
                                       .spec = spec,

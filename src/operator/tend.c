@@ -152,7 +152,7 @@ void tend_create(struct tended *t)
 
     turn_event(t->turn,
                &(struct event){.type = EVENT_CREATED,
-                               .at = life_time(kube_time(node_text(made, "")), clock_run()),
+                               .at = life_time(clock_of_rfc3339(node_text(made, "")), clock_run()),
                                .random = arc4random()});
 }
 

@@ -45,9 +45,24 @@ status() # JOB JSONPATH
     kube get musterjob "$1" -o "jsonpath={.status.$2}"
 }
 
+# Who submits has the rights of doc/kubernetes-submit-role.yaml.
+kube create serviceaccount submitter >/dev/null
+kube apply -f "$TOP/doc/kubernetes-submit-role.yaml" >/dev/null
+kube create rolebinding submitter --role=muster-submit --serviceaccount="$NS:submitter" >/dev/null
+kubectl config view --raw --minify --flatten >submitter.yaml
+kubectl --kubeconfig submitter.yaml config set-credentials submitter --token="$(kube create token submitter)" >/dev/null
+kubectl --kubeconfig submitter.yaml config set-context --current --user=submitter --namespace="$NS" >/dev/null
+
 submit() # OPTION… FILE: the id
 {
-    timeout -k 5 "$LIMIT" "$MUSTER" submit --on kubernetes --namespace "$NS" "$@" 2>submit.err </dev/null
+    KUBECONFIG=submitter.yaml timeout -k 5 "$LIMIT" "$MUSTER" submit --on kubernetes --namespace "$NS" "$@" 2>submit.err </dev/null
+}
+
+verb() # VERB ARG…
+{
+    name=$1
+    shift
+    KUBECONFIG=submitter.yaml timeout -k 5 "$LIMIT" "$MUSTER" "$name" --on kubernetes "$@" 2>verb.err </dev/null
 }
 
 logs() # JOB: of all its pods
@@ -86,6 +101,37 @@ is $? 1 "submit --wait of a job that fails ends with 1"
 is "$(status "$id" cause.replica) $(status "$id" cause.rank) $(status "$id" cause.exitCode)" "worker-1 3 7" "the first failure is in the status"
 like "$(status "$id" 'conditions[?(@.type=="Failed")].message')" 'bad news' "and the last lines of its pod"
 like "$(kube get events)" "Warning +Failed +musterjob/$id +failed: rank 3 on worker-1" "and an event"
+
+# --- the verbs of those who submit ---
+is "$(verb list -q | grep -cx "$id")" 1 "list has the job"
+like "$(verb list -s failed)" "^$id .* failed " "with its state"
+like "$(verb show "$id")" "^$id: failed: rank 3 on worker-1 exited with status 7" "show has the verdict"
+verb wait "$id"
+is $? 7 "wait ends with the exit code of the job"
+is "$(verb logs "$id" worker-1 | grep -c 'bad news')" 1 "logs has the last lines of the pod"
+sed 's/name: ranks/name: long/; s/sleep 8/sleep 20/' ranks.yaml >long.yaml
+long=$(submit long.yaml)
+verb logs -f "$long" >followed &
+follower=$!
+ok "a long job runs" wait_until 120 is_phase "$long" Running
+verb delete "$long"
+is $? 1 "delete refuses a job that runs"
+verb pause "$long" >/dev/null
+ok "pause pauses it" wait_until 120 is_phase "$long" Paused
+verb resume "$long" >/dev/null
+ok "resume lets it run again" wait_until 120 is_phase "$long" Running
+verb wait "$long"
+is $? 0 "wait waits for its end"
+wait "$follower"
+is "$? $(grep -c end followed)" "0 6" "logs -f ends with the job, and has all of it"
+verb delete "$long" >/dev/null
+is $? 0 "delete removes it"
+long=$(submit long.yaml)
+ok "another one runs" wait_until 120 is_phase "$long" Running
+verb cancel "$long" >/dev/null
+is $? 0 "cancel stops it"
+cancelled() { ! kube get pods --no-headers 2>/dev/null | grep -q "^$long-"; }
+ok "and its pods end" wait_until 90 cancelled
 
 # --- what waits ---
 sed 's/name: ranks/name: large/; s/slots: 2/slots: 2\n    resources: {cpu: "1000"}/' ranks.yaml >large.yaml

@@ -30,5 +30,8 @@ int main(void)
     ok(apart(clock_real(), first) < 60 * NS_PER_S, "real time stays what it is");
     is_str(clock_rfc3339(1500 * NS_PER_MS, text), "1970-01-01T00:00:01.500Z",
            "shown like real time");
+    is_int(clock_of_rfc3339(text), 1500 * NS_PER_MS, "and read again");
+    is_int(clock_of_rfc3339("1970-01-01T00:00:02Z"), 2 * NS_PER_S, "without milliseconds");
+    is_int(clock_of_rfc3339("soon"), 0, "no time");
     return tap_done();
 }

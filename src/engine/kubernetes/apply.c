@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "engine/kubernetes/survey.h"
+#include "engine/kubernetes/session.h"
 #include "engine/kubernetes/watch.h"
 
 enum { PATIENCE_S = 15, QUIET_S = 15 };
@@ -27,12 +27,10 @@ struct applied { /* one object */
 struct applying {
     const struct engine_apply *how;
     struct arena *arena;
-    struct kube_access access;
-    uv_loop_t loop;
-    struct kube_client *api;
+    struct kube_session at;
     uv_timer_t quiet;
     struct applied *v;
-    size_t at;     /* the one that is being sent */
+    size_t next;   /* the one that is being sent */
     unsigned left; /* jobs that have not ended */
     bool heard;    /* somebody has written a status */
     int result;    /* 0, 1 or -errno */
@@ -102,7 +100,7 @@ static void stop(struct applying *p, int result)
 {
     if (p->result >= 0 && result != 0)
         p->result = result;
-    uv_stop(&p->loop);
+    uv_stop(&p->at.loop);
 }
 
 static void refused(struct applied *o, const struct kube_answer *answer)
@@ -189,7 +187,7 @@ static void wait_for_all(struct applying *p)
         if (!o->is_job)
             continue;
         p->left++;
-        o->watch = kube_watch_new(p->api, &p->loop, o->collection,
+        o->watch = kube_watch_new(p->at.api, &p->at.loop, o->collection,
                                   arena_printf(p->arena, "fieldSelector=metadata.name%%3D%s",
                                                kube_query(p->arena, o->name)),
                                   &client);
@@ -217,7 +215,7 @@ static void sent(void *ctx, const struct kube_answer *answer)
         o->all->how->sent(o->all->how->ctx, o->object);
     else
         tell_of(o, answer->status == 201 ? "created" : "configured");
-    o->all->at++;
+    o->all->next++;
     send_next(o->all);
 }
 
@@ -244,7 +242,7 @@ static void found(void *ctx, const struct kube_answer *answer)
         return;
     }
     own = node_find(o->object, "metadata", "namespace", NULL);
-    namespace_ = node_text(own, p->access.namespace_);
+    namespace_ = node_text(own, p->at.access.namespace_);
     if (own && p->how->namespace_ && strcmp(namespace_, p->how->namespace_) != 0) {
         stop(p, err_set(p->e, -EINVAL, "%s: its namespace is %s, but --namespace is %s", o->label,
                         namespace_, p->how->namespace_));
@@ -252,36 +250,36 @@ static void found(void *ctx, const struct kube_answer *answer)
     }
     o->collection = arena_printf(p->arena, "/%s/%s/namespaces/%s/%s", o->is_job ? "apis" : "api",
                                  o->api_version, namespace_, plural);
-    (void)kube_send(
-        p->api, &(struct kube_request){.method = "PATCH",
-                                       .path = arena_printf(p->arena, "%s/%s?fieldManager=muster",
-                                                            o->collection, o->name),
-                                       .type = "application/apply-patch+yaml",
-                                       .body = o->object,
-                                       .patience_s = PATIENCE_S,
-                                       .done = sent,
-                                       .ctx = o});
+    (void)kube_send(p->at.api, &(struct kube_request){
+                                   .method = "PATCH",
+                                   .path = arena_printf(p->arena, "%s/%s?fieldManager=muster",
+                                                        o->collection, o->name),
+                                   .type = "application/apply-patch+yaml",
+                                   .body = o->object,
+                                   .patience_s = PATIENCE_S,
+                                   .done = sent,
+                                   .ctx = o});
 }
 
 /* Which path a kind has is asked: a file has its kind only. */
 static void send_next(struct applying *p)
 {
-    struct applied *o = &p->v[p->at];
+    struct applied *o = &p->v[p->next];
 
-    if (p->at == p->how->n) {
+    if (p->next == p->how->n) {
         if (p->how->wait)
             wait_for_all(p);
         else
             stop(p, 0);
         return;
     }
-    (void)kube_send(p->api, &(struct kube_request){.method = "GET",
-                                                   .path = arena_printf(p->arena, "/%s/%s",
-                                                                        o->is_job ? "apis" : "api",
-                                                                        o->api_version),
-                                                   .patience_s = PATIENCE_S,
-                                                   .done = found,
-                                                   .ctx = o});
+    (void)kube_send(p->at.api, &(struct kube_request){
+                                   .method = "GET",
+                                   .path = arena_printf(p->arena, "/%s/%s",
+                                                        o->is_job ? "apis" : "api", o->api_version),
+                                   .patience_s = PATIENCE_S,
+                                   .done = found,
+                                   .ctx = o});
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -308,32 +306,16 @@ static int take(struct applying *p, const struct node *object, struct applied *o
     return 0;
 }
 
-static void close_any(uv_handle_t *handle, void *ctx)
+static void run(struct applying *p)
 {
-    (void)ctx;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
-static int run(struct applying *p, struct err *e)
-{
-    int r = kube_client_new(&p->loop, &p->access, &p->api, e);
-
-    if (r < 0)
-        return r;
-    (void)uv_timer_init(&p->loop, &p->quiet);
+    (void)uv_timer_init(&p->at.loop, &p->quiet);
     p->quiet.data = p;
     send_next(p);
-    (void)uv_run(&p->loop, UV_RUN_DEFAULT);
+    (void)uv_run(&p->at.loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < p->how->n; i++) {
         kube_watch_free(p->v[i].watch);
         free(p->v[i].seen);
     }
-    kube_client_free(p->api);
-    (void)uv_run(&p->loop, UV_RUN_NOWAIT);
-    uv_walk(&p->loop, close_any, NULL);
-    (void)uv_run(&p->loop, UV_RUN_DEFAULT);
-    return p->result;
 }
 
 int kubernetes_apply(const struct engine_apply *how, struct err *e)
@@ -346,12 +328,10 @@ int kubernetes_apply(const struct engine_apply *how, struct err *e)
     for (size_t i = 0; r == 0 && i < how->n; i++)
         r = take(&p, how->objects[i], &p.v[i], e);
     if (r == 0)
-        r = kubernetes_access(a, how->context, how->namespace_, &p.access, e);
+        r = kube_session_open(a, how->context, how->namespace_, &p.at, e);
     if (r < 0)
         return r;
-    if (uv_loop_init(&p.loop) < 0)
-        return err_set(e, -ENOMEM, "cannot make a loop");
-    r = run(&p, e);
-    (void)uv_loop_close(&p.loop);
-    return r;
+    run(&p);
+    kube_session_close(&p.at);
+    return p.result;
 }

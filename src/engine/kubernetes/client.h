@@ -34,7 +34,8 @@ struct kube_answer {
 };
 
 #define KUBE_ROLE_HINT                                                                             \
-    "; doc/kubernetes-role.yaml is a Role with the rights that muster needs in the namespace"
+    "; doc/kubernetes-role.yaml is a Role with the rights that muster run needs, "                 \
+    "doc/kubernetes-submit-role.yaml one for muster submit"
 
 static inline bool kube_ok(const struct kube_answer *answer)
 {

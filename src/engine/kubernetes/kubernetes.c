@@ -15,6 +15,7 @@
 #include "engine/kubernetes/apply.h"
 #include "engine/kubernetes/code_map.h"
 #include "engine/kubernetes/given.h"
+#include "engine/kubernetes/jobs.h"
 #include "engine/kubernetes/parts.h"
 #include "engine/kubernetes/survey.h"
 #include "shim/wire.h"
@@ -466,4 +467,5 @@ const struct engine_class engine_kubernetes = {
     .open = kubernetes_open,
     .attach = kubernetes_attach,
     .apply = kubernetes_apply,
+    .jobs = kubernetes_jobs,
 };

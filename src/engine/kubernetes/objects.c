@@ -18,6 +18,14 @@ const char *kube_run_name(struct arena *a, const char *run_id)
     return kube_name(a, arena_printf(a, "muster-%s", run_id));
 }
 
+enum { OWNED_NAME_BYTES = 48, OWNED_UID_BYTES = 5 }; /* a pod's name is a DNS label */
+
+const char *kube_owned_run(struct arena *a, const char *name, const char *uid)
+{
+    name = kube_name(a, arena_printf(a, "%.*s", OWNED_NAME_BYTES, name));
+    return arena_printf(a, "%s-%.*s", name, OWNED_UID_BYTES, *uid ? uid : "00000");
+}
+
 const char *kube_pod_name(struct arena *a, const struct kube_run *run, const struct replica *rp,
                           uint32_t attempt, uint32_t generation)
 {

@@ -40,6 +40,9 @@ struct kube_run {
 
 /* "muster-RUN_ID" */
 const char *kube_run_name(struct arena *a, const char *run_id);
+/* What all objects of a MusterJob begin with: "NAME-UID", shortened. A name alone may come again
+ * while pods of the job that had it are still there. */
+const char *kube_owned_run(struct arena *a, const char *name, const char *uid);
 /* "muster-RUN_ID-worker-0", "…-a2" of the second attempt, "…-g2" of the second generation */
 const char *kube_pod_name(struct arena *a, const struct kube_run *run, const struct replica *rp,
                           uint32_t attempt, uint32_t generation);

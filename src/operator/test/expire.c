@@ -22,7 +22,8 @@ int main(void)
     const char *text = NULL;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        is_int(expire_at(object_of(a, rows[i].text)), kube_time(rows[i].at), "%s", rows[i].name);
+        is_int(expire_at(object_of(a, rows[i].text)), clock_of_rfc3339(rows[i].at), "%s",
+               rows[i].name);
     is_int(job_end_of(object_of(a, "status: {conditions: [{type: Suspended, status: 'True'}]}"),
                       &text),
            JOB_GOES_ON, "a Job that goes on");
