@@ -40,7 +40,7 @@ int cluster_wait(const struct verb *verb, const struct cluster *c, const struct 
 int cluster_logs(const struct verb *verb, const struct cluster *c, const struct operands *ops,
                  bool follow);
 /* JOBS_PAUSE and those after it, of each; done: "being paused". */
-int cluster_ask(const struct verb *verb, const struct cluster *c, enum jobs_ask ask,
+int cluster_ask(const struct verb *verb, const struct cluster *c, enum jobs_ask what,
                 const struct operands *ops, const char *done);
 
 #endif
