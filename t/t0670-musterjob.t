@@ -345,6 +345,21 @@ def test_pause():
         w.ends("p", "Succeeded")
 
 
+def test_gang():
+    with World("--gang-scheduling", "volcano") as w:
+        w.api.create(musterjob("g", worker("true", role={"resources": {"cpu": 1}})))
+        w.ends("g", "Succeeded")
+        groups = [w.api.get("podgroups", n) for n in w.api.names("podgroups")]
+        same([g["spec"] for g in groups], [{"minMember": 2, "minResources": {"cpu": "2"}}], "a job has a PodGroup of all its pods")
+        same([o["kind"] for g in groups for o in g["metadata"]["ownerReferences"]], ["MusterJob"], "that goes with it")
+        same({(w.api.get("pods", p)["spec"]["schedulerName"], w.api.get("pods", p)["metadata"]["annotations"]["scheduling.k8s.io/group-name"])
+              for p in w.pods("g")}, {("volcano", groups[0]["metadata"]["name"])}, "which they belong to")
+        p = subprocess.run([MUSTER, "run", "--on", "kubernetes", "--namespace", "n", "--gang-scheduling", "plugins", "--image", "*=i",
+                            str(TOP / "examples/muster/hello.yaml")], env=w.env, capture_output=True, text=True, timeout=120)
+        same((p.returncode, p.stderr[-200:] if p.returncode else ""), (0, ""), "a run has one, too")
+        same(w.api.asked("POST", "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups"), 1, "of the API group of its scheduler")
+
+
 def test_exec_forbidden():
     with World() as w:
         w.api.refuses_exec = True
@@ -413,7 +428,7 @@ def test_verbs():
 
 
 for test in [test_verbs, test_submit, test_refusals, test_beside, test_failure, test_late_answers, test_retries, test_killed, test_lost, test_invalid, test_pause,
-             test_exec_forbidden]:
+             test_gang, test_exec_forbidden]:
     if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
         test()
 print("1..%d" % count)

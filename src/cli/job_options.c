@@ -78,6 +78,8 @@ const struct opt job_here_opts[] = {
      .help = "--on kubernetes: mount this claim as the code directory"},
     {"claim", 0, OPT_STRINGS, AT(claims), "NAME=CLAIM[:SUBPATH]",
      .help = "--on kubernetes: mount this claim as a volume, an input or an output"},
+    {"gang-scheduling", 0, OPT_STRING, AT(gang), "NAME",
+     .help = "--on kubernetes: this scheduler starts all pods or none; makes a PodGroup"},
     {"clean-env", 0, OPT_FLAG, AT(clean_env),
      .help = "pass on only PATH, HOME, USER, LANG and TERM"},
     OPT_END,
@@ -490,6 +492,7 @@ struct survey_request job_survey(const struct job_options *o, const struct job_s
         .code = o->code_abs,
         .code_volume = o->code_volume,
         .claims = o->claims.n ? list_of(&o->claims) : NULL,
+        .gang = o->gang,
         .context = o->context,
         .namespace_ = o->namespace_,
     };

@@ -25,7 +25,7 @@ struct job_options {
     struct strvec put_images;         /* convert: other images */
     const char *context, *namespace_; /* of a cluster, or NULL */
     const char *workdir, *inventory, *secrets, *configmaps;
-    const char *code, *code_volume; /* of a cluster, or NULL */
+    const char *code, *code_volume, *gang; /* of a cluster, or NULL */
     bool fit, clean_env, require_gpus, overlay, private_workdir, no_restart;
     const char *keep_overlay;
     int64_t gpus; /* -1 = not given */

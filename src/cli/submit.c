@@ -33,6 +33,7 @@ static const char *of_the_daemon(const struct submit_options *o)
         {"hang-timeout", o->hang_timeout_ms > 0},
         {"isolate", strcmp(o->isolate, "auto") != 0},
         {"fit", o->job.fit},
+        {"gang-scheduling", o->job.gang != NULL}, /* the operator has the same option */
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -32,6 +32,7 @@ struct survey_request {
     const char *code;                 /* absolute directory for a cluster, or NULL */
     const char *code_volume;          /* "CLAIM[:SUBPATH]" instead, or NULL */
     const char *const *claims;        /* NAME=CLAIM[:SUBPATH], of a cluster */
+    const char *gang;                 /* a scheduler of a cluster, or NULL */
     const char *context, *namespace_; /* of a cluster, or NULL: as the kubeconfig says */
     int cpus;                         /* 0: as found */
     int64_t memory;                   /* the same */

@@ -82,6 +82,14 @@ static int64_t n_processes(const struct plan *plan)
     return n;
 }
 
+/* T9k has a scheduler of its own. */
+static const char *gang_of(const struct served *s, const struct job_spec *spec)
+{
+    const char *scheduler = s->options->gang_scheduler;
+
+    return scheduler && *scheduler && spec->platform.environment != PLATFORM_T9K ? scheduler : NULL;
+}
+
 void served_own_plan(struct arena *a, struct served *s, struct job_spec *spec)
 {
     const char *id = kube_owned_run(a, s->name, s->uid);
@@ -103,6 +111,7 @@ void served_own_plan(struct arena *a, struct served *s, struct job_spec *spec)
     if (has_code)
         facts->site.code = POD_CODE_DIR;
     facts->site.code_from = NULL;
+    facts->site.gang = gang_of(s, spec);
     if (!s->invalid && plan_build(a, spec, facts, &s->plan, &e) < 0)
         s->invalid = arena_strdup(a, e.text);
     if (s->plan && n_processes(s->plan) > LIMIT_OWN_PROCESSES) {

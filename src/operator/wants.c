@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kube/gang.h"
 #include "operator/wants_parts.h"
 
 #define RBAC "/apis/rbac.authorization.k8s.io/v1"
@@ -19,8 +20,8 @@ const char *want_collection(struct arena *a, enum want_kind kind, const char *na
         [WANT_POD] = {"/api/v1", "pods"},
         [WANT_JOB] = {"/apis/batch/v1", "jobs"},
         [WANT_SERVICE_ACCOUNT] = {"/api/v1", "serviceaccounts"},
-        [WANT_VOLCANO_GROUP] = {"/apis/scheduling.volcano.sh/v1beta1", "podgroups"},
-        [WANT_PLUGINS_GROUP] = {"/apis/scheduling.x-k8s.io/v1alpha1", "podgroups"},
+        [WANT_VOLCANO_GROUP] = {"/apis/" GANG_VOLCANO_API, "podgroups"},
+        [WANT_PLUGINS_GROUP] = {"/apis/" GANG_PLUGINS_API, "podgroups"},
         [WANT_SCALER] = {"/apis/autoscaling/v2", "horizontalpodautoscalers"},
         [WANT_ROLE] = {RBAC, "roles"},
         [WANT_ROLE_BINDING] = {RBAC, "rolebindings"},

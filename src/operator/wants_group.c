@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/num.h"
+#include "kube/gang.h"
 #include "operator/wants_parts.h"
 
-#define VOLCANO "volcano"
 #define QUEUE_ANNOTATION "scheduling.volcano.sh/queue-name"
 
 bool want_has_group(const struct served *s)
@@ -23,8 +22,7 @@ bool want_has_group(const struct served *s)
 
 enum want_kind want_group_kind(const struct served *s)
 {
-    return strcmp(s->options->gang_scheduler, VOLCANO) == 0 ? WANT_VOLCANO_GROUP
-                                                            : WANT_PLUGINS_GROUP;
+    return gang_is_volcano(s->options->gang_scheduler) ? WANT_VOLCANO_GROUP : WANT_PLUGINS_GROUP;
 }
 
 /* PyTorchJob, TFJob and MPIJob v1 are served by one operator upstream, all others by another. */
@@ -62,105 +60,14 @@ static int64_t members(const struct served *s)
     return (int64_t)s->plan->n_replicas - waits_for_workers(s);
 }
 
-/* --- what they need --------------------------------------------------------------------------- */
-
-struct amount {
-    const char *name;
-    int64_t milli;
-    bool binary; /* "1Gi", not "1G" */
-};
-
-struct amounts {
-    struct amount v[LIMIT_GROUP_RESOURCES];
-    size_t n;
-};
-
-static const char *const binary_units[] = {"Ei", "Pi", "Ti", "Gi", "Mi", "Ki"};
-
-static bool is_binary(const char *text)
-{
-    size_t n = strlen(text);
-
-    return n > 1 && text[n - 1] == 'i';
-}
-
-static void add_amount(struct amounts *all, const char *name, const char *text, int64_t times)
-{
-    int64_t milli;
-    size_t i = 0;
-
-    if (quantity_milli(text, &milli) < 0 || __builtin_mul_overflow(milli, times, &milli))
-        return;
-    while (i < all->n && strcmp(all->v[i].name, name) != 0)
-        i++;
-    if (i == LIMIT_GROUP_RESOURCES)
-        return;
-    if (i == all->n)
-        all->v[all->n++] = (struct amount){name, 0, is_binary(text)};
-    if (__builtin_add_overflow(all->v[i].milli, milli, &milli))
-        return;
-    all->v[i].milli = milli;
-}
-
-static void add_list(struct arena *a, struct amounts *all, const struct node *list,
-                     const struct node *except, int64_t times)
-{
-    for (size_t i = 0; list && list->type == NODE_MAP && i < list->n; i++) {
-        const struct node *value = list->pairs[i].value;
-        const char *name = list->pairs[i].key->text;
-
-        if (except && node_get(except, name))
-            continue;
-        add_amount(all, name,
-                   value->type == NODE_INT ? arena_printf(a, "%lld", (long long)value->i)
-                                           : node_text(value, ""),
-                   times);
-    }
-}
-
 /* Limits count where a request is missing; for training-operator, where all of them are. */
-static void add_role(struct arena *a, const struct served *s, const struct role *role,
-                     int64_t times, struct amounts *all)
-{
-    const struct node *list = node_find(role->template_at, "spec", "containers", NULL);
-
-    for (size_t i = 0; times > 0 && list && list->type == NODE_SEQ && i < list->n; i++) {
-        const struct node *resources = node_get(list->items[i], "resources");
-        const struct node *requests = node_get(resources, "requests");
-
-        add_list(a, all, requests, NULL, times);
-        if (!requests || !is_training(s))
-            add_list(a, all, node_get(resources, "limits"), requests, times);
-    }
-}
-
-/* The shortest text of the same value, as Kubernetes writes it. */
-static const char *amount_text(struct arena *a, const struct amount *m)
-{
-    static const char *const units[] = {"E", "P", "T", "G", "M", "k", ""};
-    int64_t whole = m->milli / 1000, size;
-
-    if (m->milli % 1000)
-        return arena_printf(a, "%lldm", (long long)m->milli);
-    size = INT64_C(1) << 60;
-    for (size_t i = 0; m->binary && whole && i < ARRAY_SIZE(binary_units); i++, size >>= 10)
-        if (whole % size == 0)
-            return arena_printf(a, "%lld%s", (long long)(whole / size), binary_units[i]);
-    size = INT64_C(1000000000000000000);
-    for (size_t i = 0; !m->binary && whole && i < ARRAY_SIZE(units); i++, size /= 1000)
-        if (whole % size == 0)
-            return arena_printf(a, "%lld%s", (long long)(whole / size), units[i]);
-    return arena_printf(a, "%lld", (long long)whole);
-}
-
 static const struct node *resources(struct arena *a, const struct served *s, int64_t least)
 {
     const struct job_spec *spec = s->plan->spec;
-    struct amounts *all = ARENA_NEW(a, struct amounts);
-    struct node *map = make_map(a);
+    struct gang_sum *sum = gang_sum_new(a);
+    struct node *map;
     int64_t left = least;
 
-    *all = (struct amounts){.n = 0};
     if (least == 0 && !is_training(s))
         return NULL;
     for (int workers = 0; workers < 2; workers++)
@@ -170,11 +77,11 @@ static const struct node *resources(struct arena *a, const struct served *s, int
 
             if ((strcmp(role->name, "worker") == 0) != workers)
                 continue;
-            add_role(a, s, role, n, all);
+            gang_sum_add(sum, node_find(role->template_at, "spec", "containers", NULL), n,
+                         !is_training(s));
             left -= n;
         }
-    for (size_t i = 0; i < all->n; i++)
-        want_put(a, map, all->v[i].name, amount_text(a, &all->v[i]));
+    map = gang_sum_map(sum);
     return map->n || want_group_kind(s) == WANT_VOLCANO_GROUP ? map : NULL;
 }
 
@@ -252,9 +159,7 @@ static void put_annotations(struct arena *a, const struct served *s, struct node
 
 const struct node *want_group(struct arena *a, const struct served *s, const struct want *w)
 {
-    const char *api = w->kind == WANT_VOLCANO_GROUP ? "scheduling.volcano.sh/v1beta1"
-                                                    : "scheduling.x-k8s.io/v1alpha1";
-    struct node *root = want_root(a, s, api, "PodGroup", w->name);
+    struct node *root = want_root(a, s, gang_api(s->options->gang_scheduler), "PodGroup", w->name);
 
     if (is_training(s))
         put_annotations(a, s, make_below(a, root, "metadata"));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define VOLCANO "volcano"
+#include "kube/gang.h"
 
 void want_put(struct arena *a, struct node *map, const char *key, const char *text)
 {
@@ -144,18 +144,8 @@ void want_put_gang(struct arena *a, const struct served *s, bool override, const
                    struct node *template)
 {
     const char *scheduler = s->options->gang_scheduler;
-    struct node *meta = make_below(a, template, "metadata"), *pod = make_below(a, template, "spec");
 
-    if (!scheduler || !*scheduler)
-        return;
-    if (override || !*node_text(node_get(pod, "schedulerName"), ""))
-        want_put(a, pod, "schedulerName", scheduler);
-    if (strcmp(scheduler, VOLCANO) == 0) {
-        struct node *notes = make_below(a, meta, "annotations");
-
-        want_put(a, notes, "scheduling.k8s.io/group-name", s->name);
-        want_put(a, notes, "volcano.sh/task-spec", task);
-    } else {
-        want_put(a, make_below(a, meta, "labels"), "scheduling.x-k8s.io/pod-group", s->name);
-    }
+    if (scheduler && *scheduler)
+        gang_join(a, scheduler, s->name, task, override, make_below(a, template, "metadata"),
+                  make_below(a, template, "spec"));
 }

@@ -137,6 +137,7 @@ struct site {
      * processes see it; where it is on this machine, or the claim. NULL in them, or NULL: none. */
     const char *const *inputs, *const *inputs_from, *const *inputs_claims;
     const char *const *claims; /* NAME=CLAIM[:SUBPATH] for volumes of the job, or NULL */
+    const char *gang; /* the scheduler that starts all replicas or none (kube/gang.h), or NULL */
 
     const char *isolation;     /* "names", "network", "none" */
     const char *isolation_why; /* why not a better level, or NULL */

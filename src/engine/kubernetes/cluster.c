@@ -15,6 +15,7 @@
 #include "doc/make.h"
 #include "engine/kubernetes/given.h"
 #include "engine/kubernetes/parts.h"
+#include "kube/gang.h"
 
 enum {
     HEARTBEAT_S = KUBE_ANCHOR_S / 3,
@@ -247,14 +248,20 @@ static int read_shim(struct strbuf *out, struct err *e)
     return io_read_file(AT_FDCWD, file, SHIM_BYTES, out, e);
 }
 
-static void create(struct kubernetes *kb, struct arena *a, const char *collection,
-                   const struct node *object)
+static const char *group_path(struct arena *a, const struct kubernetes *kb)
 {
-    (void)kube_send(kb->api, &(struct kube_request){.method = "POST",
-                                                    .path = kube_path(a, kb, collection),
-                                                    .body = object,
-                                                    .done = part_created,
-                                                    .ctx = kb});
+    const struct site *site = &kb->plan->facts->site;
+
+    return arena_printf(a, "/apis/%s/namespaces/%s/podgroups", gang_api(site->gang),
+                        site->namespace_);
+}
+
+static void create(struct kubernetes *kb, const char *path, const struct node *object)
+{
+    (void)kube_send(
+        kb->api,
+        &(struct kube_request){
+            .method = "POST", .path = path, .body = object, .done = part_created, .ctx = kb});
 }
 
 static void create_given(struct kubernetes *kb, struct arena *a)
@@ -263,7 +270,7 @@ static void create_given(struct kubernetes *kb, struct arena *a)
     size_t n = given_objects(a, &kb->run, GIVEN_WHOLE, &v);
 
     for (size_t i = 0; i < n; i++)
-        create(kb, a, v[i].collection, v[i].object);
+        create(kb, kube_path(a, kb, v[i].collection), v[i].object);
 }
 
 /* --- kept alive ------------------------------------------------------------------------------- */
@@ -381,8 +388,10 @@ bool cluster_make_parts(struct kubernetes *kb)
     }
     if (kb->releasing)
         return false;
-    create(kb, a, "configmaps", kube_shim_map(a, &kb->run, shim.buf, shim.len));
-    create(kb, a, "services", kube_service(a, &kb->run));
+    create(kb, kube_path(a, kb, "configmaps"), kube_shim_map(a, &kb->run, shim.buf, shim.len));
+    create(kb, kube_path(a, kb, "services"), kube_service(a, &kb->run));
+    if (kb->plan->facts->site.gang)
+        create(kb, group_path(a, kb), kube_pod_group(a, &kb->run));
     create_given(kb, a);
     return true;
 }
@@ -450,7 +459,8 @@ int cluster_open(struct kubernetes *kb, struct err *e)
     auto_arena struct arena *a = arena_new();
     const struct given_object *given;
 
-    kb->missing = 2 + (unsigned)given_objects(a, &kb->run, GIVEN_NAMES, &given);
+    kb->missing = 2 + (kb->plan->facts->site.gang != NULL) +
+                  (unsigned)given_objects(a, &kb->run, GIVEN_NAMES, &given);
     return kube_client_new(kb->loop, &kb->access, &kb->api, e);
 }
 

@@ -434,6 +434,8 @@ static void kubernetes_manifests(struct arena *a, const struct plan *plan, struc
         run.name);
     add_manifest(out, kube_anchor(a, &run));
     add_manifest(out, kube_service(a, &run));
+    if (plan->facts->site.gang)
+        add_manifest(out, kube_pod_group(a, &run));
     for (size_t i = 0; i < n; i++)
         add_manifest(out, given[i].object);
     for (uint32_t i = 0; i < plan->n_replicas; i++)

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "engine/kubernetes/claims.h"
 #include "engine/kubernetes/given.h"
+#include "kube/gang.h"
 #include "kube/write.h"
 #include "shim/wire.h"
 
@@ -344,13 +345,14 @@ static void put_names(struct arena *a, const struct kube_run *run, const struct 
         make_text(a, arena_printf(a, "%s.%s.svc.cluster.local", run->name, site->namespace_)));
 }
 
+static const struct pod_wish pod_wish = {.command = POD_NO_COMMAND, .image = true, .first = true};
+
 const struct node *kube_pod(struct arena *a, const struct kube_run *run, const struct replica *rp,
                             uint32_t attempt, uint32_t generation)
 {
     static const char *const command[] = {POD_SHIM, "pod", POD_RUN_DIR, NULL};
     const struct kube_writing w = {.a = a, .spec = run->plan->spec};
-    const struct pod_wish wish = {.command = POD_NO_COMMAND, .image = true, .first = true};
-    struct node *template = kube_template(&w, rp->role, &wish);
+    struct node *template = kube_template(&w, rp->role, &pod_wish);
     struct node *root =
         kube_run_object(a, run, "v1", "Pod", kube_pod_name(a, run, rp, attempt, generation));
     struct node *meta = make_below(a, root, "metadata"), *labels, *pod, *c;
@@ -380,8 +382,37 @@ const struct node *kube_pod(struct arena *a, const struct kube_run *run, const s
     put_names(a, run, rp, pod);
     put(a, pod, "restartPolicy", "Never");
     put_default(a, pod, "enableServiceLinks", make_bool(a, false));
+    if (run->plan->facts->site.gang)
+        gang_join(a, run->plan->facts->site.gang, run->name, rp->role->name, false, meta, pod);
     if (node_absent(pod, "serviceAccountName"))
         put_default(a, pod, "automountServiceAccountToken", make_bool(a, false));
     make_put(a, root, "spec", pod);
+    return root;
+}
+
+const struct node *kube_pod_group(struct arena *a, const struct kube_run *run)
+{
+    const struct plan *plan = run->plan;
+    const struct kube_writing w = {.a = a, .spec = plan->spec};
+    const char *scheduler = plan->facts->site.gang;
+    struct gang_sum *sum = gang_sum_new(a);
+    struct node *root, *spec, *needs;
+
+    if (!scheduler)
+        return NULL;
+    for (size_t i = 0; i < plan->spec->n_roles; i++) {
+        const struct role *role = &plan->spec->roles[i];
+        const struct node *template = kube_template(&w, role, &pod_wish);
+
+        gang_sum_add(sum, node_find(template, "spec", "containers", NULL), role->replicas, true);
+    }
+    root = kube_run_object(a, run, gang_api(scheduler), "PodGroup", run->name);
+    spec = make_below(a, root, "spec");
+    make_put(a, spec, "minMember", make_int(a, plan->n_replicas));
+    if (gang_is_volcano(scheduler) && plan->spec->queue)
+        put(a, spec, "queue", plan->spec->queue);
+    needs = gang_sum_map(sum);
+    if (needs->n)
+        make_put(a, spec, "minResources", needs);
     return root;
 }

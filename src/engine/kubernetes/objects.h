@@ -63,6 +63,8 @@ const struct node *kube_anchor(struct arena *a, const struct kube_run *run);
 const struct node *kube_shim_map(struct arena *a, const struct kube_run *run, const void *shim,
                                  size_t n);
 const struct node *kube_service(struct arena *a, const struct kube_run *run);
+/* NULL: its pods are scheduled one by one. */
+const struct node *kube_pod_group(struct arena *a, const struct kube_run *run);
 const struct node *kube_pod(struct arena *a, const struct kube_run *run, const struct replica *rp,
                             uint32_t attempt, uint32_t generation);
 

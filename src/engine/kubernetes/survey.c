@@ -155,6 +155,7 @@ static void find_code(struct arena *a, const struct survey_request *rq, struct s
     if (site->code_volume || site->code_from)
         site->code = POD_CODE_DIR;
     site->claims = rq->claims;
+    site->gang = rq->gang;
     find_inputs(a, rq, site);
 }
 

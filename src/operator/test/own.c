@@ -11,6 +11,9 @@
 #include "operator/test/objects.h"
 
 static const struct operator_options options = {.cluster_domain = "", .gang_scheduler = ""};
+static const struct operator_options volcano = {.cluster_domain = "", .gang_scheduler = "volcano"};
+static const struct operator_options plugins = {.cluster_domain = "",
+                                                .gang_scheduler = "scheduler-plugins-scheduler"};
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
@@ -25,6 +28,10 @@ static void write_objects(struct arena *a, const struct served *s, struct strbuf
     yaml_write(out, kube_service(a, &run));
     strbuf_addstr(out, "---\n");
     yaml_write(out, kube_shim_map(a, &run, "shim", 4));
+    if (plan->facts->site.gang) {
+        strbuf_addstr(out, "---\n");
+        yaml_write(out, kube_pod_group(a, &run));
+    }
     for (uint32_t i = 0; i < plan->n_replicas; i++) {
         strbuf_addstr(out, "---\n");
         yaml_write(out, kube_pod(a, &run, &plan->replicas[i], 1, 1));
@@ -33,16 +40,25 @@ static void write_objects(struct arena *a, const struct served *s, struct strbuf
 
 static void test_goldens(struct arena *a)
 {
-    static const char *const names[] = {"musterjob-openpai", "musterjob-mpi"};
+    static const struct {
+        const char *name, *objects;
+        const struct operator_options *options;
+    } rows[] = {
+        {"musterjob-openpai", "musterjob-openpai", &options},
+        {"musterjob-mpi", "musterjob-mpi", &options},
+        {"musterjob-gang", "musterjob-gang", &volcano},
+        {"musterjob-gang", "musterjob-gang-plugins", &plugins},
+    };
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         auto_strbuf struct strbuf got = STRBUF_INIT, want = STRBUF_INIT;
-        const char *path = arena_printf(a, "t/operator/%s.objects", names[i]);
+        const char *path = arena_printf(a, "t/operator/%s.objects", rows[i].objects);
         struct served s;
         struct err e = {0};
 
-        serve(a, &options, object_in(a, arena_printf(a, "t/operator/%s.yaml", names[i])), &s);
-        ok(s.plan != NULL, "%s: it is served%s%s", names[i], s.invalid ? ": " : "",
+        serve(a, rows[i].options, object_in(a, arena_printf(a, "t/operator/%s.yaml", rows[i].name)),
+              &s);
+        ok(s.plan != NULL, "%s: it is served%s%s", rows[i].objects, s.invalid ? ": " : "",
            s.invalid ? s.invalid : "");
         if (!s.plan)
             continue;
@@ -50,7 +66,7 @@ static void test_goldens(struct arena *a)
         if (getenv("MUSTER_GOLDEN"))
             io_write_atomic(AT_FDCWD, path, got.buf, got.len, &e);
         io_read_file(AT_FDCWD, path, LIMIT_FILE_BYTES, &want, &e);
-        is_str(got.buf, want.buf ? want.buf : e.text, "%s: its objects", names[i]);
+        is_str(got.buf, want.buf ? want.buf : e.text, "%s: its objects", rows[i].objects);
     }
 }
 
