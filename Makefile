@@ -384,7 +384,7 @@ fuzz: $(FUZZERS)
 # --- style ---------------------------------------------------------------------------------------
 
 # An object is rebuilt when anything it includes has changed: then clang-tidy looks at it again.
-TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(MADE_OBJ),$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(TOP_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
+TIDY := $(patsubst $(B)/obj/%.o,$(B)/tidy/%,$(filter-out $(B)/obj/made/%,$(sort $(MUSTER_OBJ) $(LIB_OBJ) $(TOP_OBJ) $(UNIT_OBJ) $(B)/obj/operator/main.o)))
 $(B)/tidy/%: $(B)/obj/%.o .clang-tidy
 	@mkdir -p $(@D); tools/tidy src/$*.c $(B)/obj/$*.d $(CPPFLAGS) -std=gnu17 $(PKG_CFLAGS)
 	@touch $@

@@ -59,7 +59,7 @@ tests=0
 
 diag()
 {
-    printf '%s\n' "$*" | sed 's/^/# /'
+    printf '%s\n' "$*" | sed 's/^/# /' >&2
 }
 
 result() # 0|1 NAME WHY-NOT
