@@ -314,6 +314,11 @@ rm -f go
 
 # --- its directory is read-only from the beginning
 if can_mount; then
+    fresh readonly
+    serve
+    id=$("$MUSTER" submit -n 1 -- sh -c 'exit 6')
+    run_muster wait "$id"
+    stop
     cat >session <<'SH'
 mount --bind "$MUSTER_HOME" "$MUSTER_HOME" && mount -o remount,bind,ro "$MUSTER_HOME" || exit 99
 "$MUSTER" serve
