@@ -17,7 +17,8 @@ trap 'kill $pids 2>/dev/null; kubectl --kubeconfig "$ADMIN" delete namespace "$N
 
 established() # CRD…
 {
-    for crd; do kubectl wait --for=condition=Established --timeout=60s "crd/$crd" >/dev/null || return; done
+    # kubectl fails at once if there are no conditions yet
+    for crd; do wait_until 60 kubectl wait --for=condition=Established --timeout=60s "crd/$crd" || return; done
 }
 
 compare() # OPERATOR FILE…
