@@ -60,6 +60,7 @@
 #define LIMIT_SESSION_S (12 * 3600)      /* for which a session lasts */
 #define LIMIT_KEY_S 60                   /* for which a one-time key can be used */
 #define LIMIT_METRIC_SERIES 4096         /* of a counter; the rest is counted together */
+#define LIMIT_STARTS_SENT (64 * 1024) /* of requests for starts that wait for the shim */
 #define LIMIT_LINK_QUEUE_BYTES                                                                     \
     (16 * 1024 * 1024)                  /* not yet read by muster; beyond it agents wait */
 #define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */

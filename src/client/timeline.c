@@ -1,6 +1,7 @@
 /* timeline.c - see timeline.h. */
 #include "client/timeline.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -49,6 +50,8 @@ static void add_detail(struct strbuf *out, const struct node *line, const struct
         strbuf_addf(out, "exit code %lld", (long long)v->i);
     else if (strcmp(key, "signal") == 0)
         strbuf_addf(out, "%s", v->text);
+    else if (strcmp(key, "errno") == 0 && v->i == ECANCELED)
+        strbuf_addstr(out, "the job was stopped before it started");
     else if (strcmp(key, "errno") == 0)
         strbuf_addf(out, "%s: %s", what && what->text ? what->text : "exec",
                     verdict_exec_error((int)v->i));

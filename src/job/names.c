@@ -105,6 +105,8 @@ const char *ending_words(struct arena *a, const struct ending *e)
 {
     if (e->fate != CAUSE_NONE)
         return cause_kind_name(e->fate);
+    if (e->exec_errno == ENDING_NOT_STARTED)
+        return "not started";
     if (e->exec_errno)
         return "could not be executed";
     if (!e->known)
