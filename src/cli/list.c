@@ -229,6 +229,13 @@ static void print_row(struct arena *a, const struct run_ref *run, ns_t now, bool
     putchar('\n');
 }
 
+/* Of all ways to list them: a list that is not complete says so. */
+static void tell_unlisted(const struct runs *runs)
+{
+    if (runs->unlisted)
+        tell_note(runs->unlisted);
+}
+
 /* Those that have not ended, and the newest others. */
 static void print_table(struct arena *a, const struct runs *runs, const struct options *o)
 {
@@ -291,8 +298,10 @@ static int watch(struct options *o)
 
         runs_list(a, &runs);
         filter(&runs, o, a);
-        if (first)
+        if (first) {
+            tell_unlisted(&runs);
             print_table(a, &runs, o);
+        }
         for (size_t i = 0; i < runs.n; i++) {
             const struct run_ref *run = &runs.v[i];
 
@@ -329,6 +338,7 @@ static int run_list(const struct verb *verb, int argc, char **argv)
         return watch(&o);
     runs_list(a, &runs);
     filter(&runs, &o, a);
+    tell_unlisted(&runs);
     if (strcmp(o.output, "json") == 0)
         print_json(&runs);
     else if (strcmp(o.output, "yaml") == 0)

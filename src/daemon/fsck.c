@@ -198,7 +198,7 @@ static int check_all(struct check *c, struct err *e)
 int daemon_fsck(const struct fsck_options *opts, size_t *ret_left, struct err *e)
 {
     auto_free char *state = places_daemon_state(), *scratch = places_scratch(NULL);
-    auto_free char *path = state ? xasprintf("%s/jobs.db", state) : NULL;
+    auto_free char *path = state ? xasprintf("%s/" DAEMON_DATABASE, state) : NULL;
     struct check c = {.opts = opts, .runs = places_runs(scratch, NULL)};
 
     *ret_left = 0;

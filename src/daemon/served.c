@@ -27,7 +27,7 @@ const char *served_phase(const struct served *s)
     if (s->row.state == STORED_ENDED)
         return "ended";
     if (s->act && s->act->job)
-        return job_state_name(s->act->job);
+        return job_live_state_name(s->act->job);
     return s->row.paused ? "paused" : "waiting";
 }
 

@@ -536,6 +536,8 @@ bool job_resumable(const struct job *job);
 
 /* "debugging", or the name of the phase. */
 const char *job_state_name(const struct job *job);
+/* The same while its run lives: "ending" after the end, until nothing of it is left. */
+const char *job_live_state_name(const struct job *job);
 
 /* What the replica (or WAITING_JOB) waits for; NULL: nothing known. */
 const struct wait_reason *job_waiting(const struct job *job, uint32_t replica);

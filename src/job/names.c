@@ -65,6 +65,11 @@ const char *job_state_name(const struct job *job)
     return job_phase_name(job->phase);
 }
 
+const char *job_live_state_name(const struct job *job)
+{
+    return job->phase == JOB_ENDED ? "ending" : job_state_name(job);
+}
+
 const char *event_type_name(enum event_type t)
 {
     static const char *const names[] = {
