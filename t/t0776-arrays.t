@@ -84,6 +84,26 @@ kill "$watcher"
 wait "$watcher" 2>/dev/null
 is "$("$MUSTER" list -r -q | wc -l)" 0 "nothing runs"
 
+run_muster list -q "${first%?}"
+is "$(cat "$out")" "$first" "list ID, or the beginning of one"
+run_muster list -s runing
+is "$rc" 2 "a state that there is not"
+like "$(cat "$err")" 'unknown state "runing"; did you mean running\?' "is refused"
+run_muster list -s 'failed,nothing like it'
+like "$(cat "$err")" 'unknown state "nothing like it"; states are waiting, ' "also in a list"
+
+# --- placeholders that nothing fills in
+# shellcheck disable=SC2016 # for the job's shell
+run_muster submit --matrix rate=1,2 -n 1 -- sh -c 'echo {rat} {rat} {rate} {} ${HOME} {a,b} {1..3}; f() { true; }'
+is "$rc" 0 "an unknown placeholder is passed on"
+is "$(grep -c warning "$err")" 1 "with one warning"
+like "$(cat "$err")" 'warning: \{rat\} in the command is not a name of --matrix, and is passed on as it is; did you mean \{rate\}\?' "that names it"
+run_muster submit --count 2 -n 1 -- echo '{index}'
+like "$(cat "$err")" '\{index\} .*MUSTER_ARRAY_INDEX' "--count has none"
+run_muster submit -n 1 -- echo '{index}'
+is "$(cat "$err")" "" "a job that is no array may have any"
+run_muster wait --all
+
 # --- refused
 for bad in lr =1 lr= lr=1,,2 'lr=1,' 1x=2 MUSTER_X=1; do
     run_muster submit --matrix "$bad" -n 1 -- true

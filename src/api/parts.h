@@ -83,6 +83,7 @@ struct route {
     void (*serve)(struct call *c);
     size_t body;    /* bytes, at most */
     unsigned flags; /* ROUTE_* */
+    const char *query; /* parameters that it knows: "from n"; NULL: any (foreign clients) */
 };
 #define ROUTE_OPEN 1 /* without authorisation */
 extern const struct route routes[];
@@ -103,6 +104,13 @@ void kv_text(struct json *j, const char *key, const char *text); /* "" and NULL 
 void json_raw(struct json *j, const char *text, size_t n);
 /* The body as a JSON object in the arena; NULL after refusing. */
 const struct node *call_body(struct call *c, struct arena *a);
+/* Has the body only these keys, and the query only these parameters ("from n")? False after
+ * refusing, with the nearest one. */
+bool call_keys(struct call *c, const struct node *body, const char *known);
+bool call_query(struct call *c, const char *known);
+/* Is each word of the list ("running,failed") one of words? False after refusing. */
+bool call_words(struct call *c, const char *key, const char *list, const char *const *words,
+                size_t n);
 /* A number of the query; otherwise if it is not there. False after refusing. */
 bool call_number(struct call *c, const char *key, int64_t least, int64_t most, int64_t otherwise,
                  int64_t *ret);

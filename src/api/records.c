@@ -18,6 +18,24 @@
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
+/* The last one: of the job itself, or of its report. That may be large, and no string in it has a
+ * newline: so it is searched for the key of an attempt instead of being read. */
+static uint32_t attempt_of(const struct entry *en, int run_fd)
+{
+    static const char key[] = "\n      \"number\": ";
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const struct active *act = en->served ? en->served->act : NULL;
+
+    if (act && act->job)
+        return act->job->attempt;
+    if (io_read_regular(run_fd, "report.json", LIMIT_REPORT_BYTES, &text, NULL) < 0)
+        return 1;
+    uint32_t n = 0;
+    for (const char *p = strstr(text.buf, key); p; p = strstr(p + 1, key))
+        n++;
+    return n ? n : 1;
+}
+
 void serve_plan(struct call *c)
 {
     auto_arena struct arena *a = arena_new();
@@ -37,6 +55,7 @@ void serve_plan(struct call *c)
         answer_error(c->answer, 404, NULL, "the plan of job %s was not kept", en.id);
         return;
     }
+    rundir_plan_attempt(&text, attempt_of(&en, fd));
     c->answer->type = "application/json";
     if (!json_cut(text.buf, text.len, "processes", 2, (size_t)from, (size_t)n, &c->answer->body,
                   &total)) {

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/nearest.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "cli/diagnose.h"
@@ -19,10 +21,16 @@
 struct options {
     const char *output, *state, *queue;
     bool running, quiet, all, watch;
-    struct operands ops; /* @ID, or a part of the name */
+    struct operands ops; /* @ID, the beginning of an id, or a part of a name */
 };
 
 #define WATCH_MS 1000
+
+/* What `state` of struct run_ref may be: phases, outcomes, and words of client/runs.h. */
+static const char *const states[] = {
+    "waiting",   "starting",  "pending",  "running",   "paused",    "held",       "debugging",
+    "stopping",  "killing",   "ending",   "succeeded", "failed",    "cancelled",  "lost",
+    "no daemon", "stopped",   "detached", "refused",   "unreadable", "not responding"};
 
 /* Also one that goes on without its muster or its daemon. */
 static bool is_open(const struct run_ref *run)
@@ -58,9 +66,13 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
     if ((o->running && !is_open(run)) || (o->state && !is_listed(o->state, run->state)) ||
         (o->queue && (!run->queue || strcmp(o->queue, run->queue) != 0)))
         return false;
-    for (int i = 0; i < o->ops.n; i++)
-        named |= target_is_array(o->ops.v[i]) ? runs_in_array(runs, run, o->ops.v[i])
-                                              : strstr(run->name, o->ops.v[i]) != NULL;
+    for (int i = 0; i < o->ops.n; i++) {
+        const char *word = o->ops.v[i];
+
+        named |= target_is_array(word) ? runs_in_array(runs, run, word)
+                                       : strstr(run->name, word) != NULL ||
+                                             strncmp(run->id, word, strlen(word)) == 0;
+    }
     return named;
 }
 
@@ -321,6 +333,28 @@ static int watch(struct options *o)
     }
 }
 
+/* Each word of --state has to be one: a typing error would match nothing. */
+static int check_states(const struct verb *verb, const char *list)
+{
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        auto_free char *word = xstrndup(at, strcspn(at, ","));
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+            known |= strcmp(states[i], word) == 0;
+        if (known)
+            continue;
+        const char *near = nearest_word(word, states, ARRAY_SIZE(states));
+        for (size_t i = 0; !near && i < ARRAY_SIZE(states); i++)
+            strbuf_addf(&hint, "%s%s", i ? ", " : "; states are ", states[i]);
+        if (near)
+            strbuf_addf(&hint, "; did you mean %s?", near);
+        return usage_error(verb, "unknown state \"%s\"%s", word, hint.buf);
+    }
+    return 0;
+}
+
 static int run_list(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -329,6 +363,8 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     int code = target_operands(verb, &o, argc, argv, LIMIT_OPERANDS, &o.ops);
     bool table = strcmp(o.output, "human") == 0 || strcmp(o.output, "wide") == 0;
 
+    if (code == 0)
+        code = check_states(verb, o.state);
     if (code != 0)
         return code;
     if (o.watch && (!table || o.quiet))
@@ -375,10 +411,11 @@ static const struct opt opts[] = {
 
 const struct verb verb_list = {
     .name = "list",
-    .synopsis = "[OPTION…] [NAME… | @ID…]",
+    .synopsis = "[OPTION…] [NAME… | ID… | @ID…]",
     .summary = "list running and finished jobs",
     .about =
-        "NAME is a part of a job's name, @ID means all jobs of an array. "
+        "NAME is a part of a job's name, ID an id or the beginning of one, @ID means all jobs of "
+        "an array. "
         "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
         "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
         "one that continues in a cluster is `detached`; a job that waits in the daemon's queue is "

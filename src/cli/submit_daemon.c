@@ -92,6 +92,8 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_object(j);
     put_words(j, "argv", words->v, (int)words->n);
     json_kv_str(j, "cwd", cwd);
+    if (o->by_http)
+        json_kv_bool(j, "http", true);
     json_kv_str(j, "snapshot", code->name);
     json_kv_str(j, "code_root", code->root);
     put_env(j, o);
@@ -227,6 +229,7 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
         return verb->usage_exit;
     }
     tell_changes(&s.changes);
+    matrix_warn(&o->matrix, o->count, ops->rest, ops->rest ? ops->n_rest : 0);
     if (submit_code_take(o, &s, cwd, &code, &e) < 0) {
         tell_error("%s", e.text);
         return EXIT_FAILED;

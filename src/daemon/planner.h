@@ -18,6 +18,7 @@ struct submission { /* in an arena, which must outlive the plan */
     int argc;
     const char *cwd;
     char **env;       /* NULL-terminated */
+    bool by_http;
     const char *file; /* text of the job file; NULL: none, argv has a command */
     size_t file_len;
 

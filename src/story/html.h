@@ -22,7 +22,7 @@ struct page_log {
 struct page {
     const char *name, *id, *dialect, *state; /* of the run */
     bool failed;
-    const char *command, *directory; /* how it was started; NULL: not known */
+    const char *command_label, *command, *directory; /* how it was started; NULL: not known */
     ns_t made;                       /* when the page is */
     const char *version, *host;      /* of the muster that makes it */
     const struct node *report;       /* CONTRACTS §4; NULL: it cannot be read */
