@@ -137,4 +137,13 @@ is "$(snapshots)" 0 "which goes when it is cancelled"
 kill "$daemon"
 wait "$daemon"
 is "$?" 0 "the daemon ends"
+for place in / /proc; do
+    cd "$place" || exit 1
+    run_muster submit --snapshot -n 1 -- true
+    is "$rc" 1 "submit --snapshot in $place"
+    like "$(cat "$err")" "error: $place cannot be copied when a job is submitted: it .*; use --in-place" "says why it is refused"
+done
+run_muster submit a b
+like "$(cat "$err")" 'muster submit: submit takes one job FILE, not 2' "submit a b names its own verb"
+is "$rc" 2 "which is bad usage"
 done_testing

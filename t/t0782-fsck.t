@@ -22,6 +22,7 @@ socket.socket(socket.AF_UNIX).connect(sys.argv[1])
 PY
 run_muster fsck
 is "$rc" 0 "nothing was ever submitted: nothing is wrong"
+is "$(cat "$out")" "there is no database: no job was submitted to a daemon" "which it says"
 ok "the daemon is ready" serve
 for i in 1 2 3; do
     id=$("$MUSTER" submit -n 1 -- sh -c "exit $i")
@@ -34,7 +35,7 @@ like "$(cat "$err")" 'already running .*; end it first \(its jobs continue\)' "w
 stop
 run_muster fsck
 is "$rc" 0 "after it has ended: nothing is wrong"
-is "$(cat "$out")" "" "and nothing is printed"
+is "$(cat "$out")" "checked 3 jobs, 3 run directories and 0 snapshots: 0 problems" "and what was checked is printed"
 
 gone=$(sed -n 1p ids) damaged=$(sed -n 2p ids) other=$(sed -n 3p ids)
 rm -r "$MUSTER_HOME/runs/$gone"
@@ -50,7 +51,8 @@ like "$(cat problems)" "$damaged has ended, but its report cannot be read: muste
 like "$(cat problems)" "$other: exit code 3 in the database, 4 in its report" "another exit code"
 like "$(cat problems)" 'runs/20260101-000000-bbbb is of a job that is not in the database' "a run directory that nobody knows"
 like "$(cat problems)" 'code/20260101-000000-aaaa is a snapshot of no job' "a snapshot of no job"
-is "$(wc -l <problems)" 5 "and no others"
+is "$(sed -n '$p' problems)" "checked 3 jobs, 3 run directories and 1 snapshot: 5 problems" "their number"
+is "$(wc -l <problems)" 6 "and no others"
 run_muster fsck
 is "$(cat "$out")" "$(cat problems)" "it has changed nothing"
 run_muster fsck --repair
@@ -58,7 +60,7 @@ is "$rc" 1 "--repair leaves what it cannot repair"
 is "$(grep -c '(removed)' "$out")" 2 "and says what it has"
 ok "the snapshot is removed" test ! -e "$MUSTER_HOME/daemon/code/20260101-000000-aaaa"
 run_muster fsck
-is "$(wc -l <"$out")" 3 "the rest is still told"
+is "$(wc -l <"$out")" 4 "the rest is still told"
 serve
 unlike "$("$MUSTER" list -q)" "$gone" "the job is not listed any more"
 like "$("$MUSTER" list -q)" "$other" "the others are"

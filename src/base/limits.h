@@ -24,6 +24,7 @@
 #define LIMIT_PREFACE 3                     /* warnings that run shows before the output */
 #define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
 #define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
+#define LIMIT_PROCESSES_PER_CPU 500 /* of one job; more get a warning */
 #define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */
 #define LIMIT_SLOTS 4096                    /* processes of one replica */
 #define LIMIT_NAME 63                       /* a DNS label: job, role and host names */
