@@ -1,39 +1,9 @@
 #!/bin/sh
 # muster serve and muster submit: jobs in a queue, the verbs on them, and what is refused.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-serve() # ARG… - starts the daemon and waits until it is ready
-{
-    "$MUSTER" serve "$@" 2>>serve.log &
-    daemon=$!
-    wait_until 20 ready
-}
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock" &&
-        "$MUSTER" list
-}
-submit() # sets $id and $rc
-{
-    run_muster submit "$@"
-    id=$(cat "$out")
-}
-state() # ID
-{
-    "$MUSTER" list -o json >"$WORK/list.json"
-    python3 -c 'import json,sys; print([j[sys.argv[3]] for j in json.load(open(sys.argv[1]))["jobs"] if j["id"] == sys.argv[2]][0])' \
-        "$WORK/list.json" "$1" "${2:-phase}"
-}
-is_in() # ID PHASE
-{
-    [ "$(state "$1")" = "$2" ]
-}
-finish()
-{
-    kill "$daemon" && wait "$daemon"
-}
 
 # --- without a daemon
 submit --no-autostart -n 1 -- true

@@ -1,22 +1,15 @@
 #!/bin/sh
 # Arrays: submit --matrix and --count, the words for all jobs of one, and what list makes of them.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 h
-"$MUSTER" serve --cpus 4 2>serve.log &
-daemon=$!
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
-}
 names() # [ARG…] - of list, in order of their index
 {
     "$MUSTER" list -o json "$@" >list.json
     python3 -c 'import json; print(*sorted(j["name"] for j in json.load(open("list.json"))["jobs"]))'
 }
-ok "the daemon is ready" wait_until 20 ready
+ok "the daemon is ready" serve --cpus 4
 
 # --- a matrix
 # shellcheck disable=SC2016 # for the job's shell
@@ -119,7 +112,6 @@ id=$("$MUSTER" submit --matrix a=1 -n 1 --name single -- sh -c 'echo "a=$a {a}"'
 is "$("$MUSTER" logs "$id")" "a=1 1" "one value is a value"
 run_muster wait @nothing
 is "$rc" 125 "no such array"
-kill "$daemon"
-wait "$daemon"
+finish
 is "$?" 0 "the daemon ends"
 done_testing

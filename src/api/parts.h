@@ -75,7 +75,7 @@ struct call { /* one request */
     const struct http_request *rq;
     struct http_answer *answer;
     enum listener_kind from;
-    char seg[CALL_SEGMENTS][CALL_SEGMENT]; /* what "*" of its route stands for */
+    char seg[CALL_SEGMENTS][CALL_SEGMENT]; /* the segments that match "*" of its route */
 };
 
 struct route {
@@ -269,10 +269,9 @@ void work_for_call(struct call *c, const char *what, const char *request, size_t
 
 /* --- records.c -------------------------------------------------------------------------------- */
 
-struct command_line;
-/* How a job was submitted, and its job file (nothing: it has none). False after refusing. */
-bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
-                    struct strbuf *file);
+/* Answers with the job file as a worker reads it (cli/serve_work.c); shape as for work_for_call().
+ */
+void file_for_call(struct call *c, const struct entry *en, void (*shape)(struct http_answer *a));
 
 /* --- stream.c --------------------------------------------------------------------------------- */
 

@@ -67,7 +67,7 @@ void serve_plan(struct call *c)
 
 /* --- the job file ----------------------------------------------------------------------------- */
 
-/* The last word of the command line that is no option's. */
+/* The last word of the command line that looks like a file name and is not an option. */
 static const char *file_name(const struct strvec *argv)
 {
     const char *name = "job.yaml";
@@ -89,8 +89,8 @@ static void read_words(const struct node *list, struct strvec *ret)
 }
 
 /* Of a job that waits it is in the request, else in the run directory. False after refusing. */
-bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
-                    struct strbuf *file)
+static bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
+                           struct strbuf *file)
 {
     auto_arena struct arena *a = arena_new();
     const struct served *s = en->served;
@@ -119,18 +119,16 @@ bool job_submission(struct call *c, const struct entry *en, struct command_line 
     return true;
 }
 
-void serve_file(struct call *c)
+void file_for_call(struct call *c, const struct entry *en, void (*shape)(struct http_answer *a))
 {
-    auto_arena struct arena *a = arena_new();
     auto_command struct command_line line = COMMAND_INIT;
     auto_strbuf struct strbuf file = STRBUF_INIT, request = STRBUF_INIT;
     struct json j = JSON_COMPACT(&request);
-    struct entry en;
 
-    if (!call_entry(c, a, &en) || !job_submission(c, &en, &line, &file))
+    if (!job_submission(c, en, &line, &file))
         return;
     if (file.len == 0) {
-        answer_error(c->answer, 404, NULL, "job %s has no job file", en.id);
+        answer_error(c->answer, 404, NULL, "job %s has no job file", en->id);
         return;
     }
     json_object(&j);
@@ -138,7 +136,16 @@ void serve_file(struct call *c)
     json_key(&j, "text");
     json_strn(&j, file.buf, file.len);
     json_end(&j);
-    work_for_call(c, "file", request.buf, request.len, NULL);
+    work_for_call(c, "file", request.buf, request.len, shape);
+}
+
+void serve_file(struct call *c)
+{
+    auto_arena struct arena *a = arena_new();
+    struct entry en;
+
+    if (call_entry(c, a, &en))
+        file_for_call(c, &en, NULL);
 }
 
 /* The same submission once more. */
