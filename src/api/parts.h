@@ -81,8 +81,8 @@ struct call { /* one request */
 struct route {
     const char *method, *form;
     void (*serve)(struct call *c);
-    size_t body;    /* bytes, at most */
-    unsigned flags; /* ROUTE_* */
+    size_t body;       /* bytes, at most */
+    unsigned flags;    /* ROUTE_* */
     const char *query; /* parameters that it knows: "from n"; NULL: any (foreign clients) */
 };
 #define ROUTE_OPEN 1 /* without authorisation */

@@ -101,8 +101,7 @@ static void hand_over(struct call *c, const char *what, const char *keys)
 
 void serve_submit(struct call *c)
 {
-    hand_over(c, "submit",
-              "text name argv options dialect cwd queue priority count replace");
+    hand_over(c, "submit", "text name argv options dialect cwd queue priority count replace");
 }
 
 void serve_validate(struct call *c)

@@ -36,8 +36,9 @@ static int read_run(struct arena *a, const struct run_ref *run, struct attach *h
         return err_set(e, -EPERM, "the run belongs to another user");
     r = away_read(a, fd, &how->away, e);
     if (r == -ENOENT)
-        return err_set(e, r, "it is not detached; only runs in a cluster and jobs of the daemon "
-                             "can be attached to");
+        return err_set(e, r,
+                       "it is not detached; only runs in a cluster and jobs of the daemon "
+                       "can be attached to");
     return r < 0 ? r : command_line_read(fd, &how->command, e);
 }
 

@@ -28,9 +28,9 @@ struct options {
 
 /* What `state` of struct run_ref may be: phases, outcomes, and words of client/runs.h. */
 static const char *const states[] = {
-    "waiting",   "starting",  "pending",  "running",   "paused",    "held",       "debugging",
-    "stopping",  "killing",   "ending",   "succeeded", "failed",    "cancelled",  "lost",
-    "no daemon", "stopped",   "detached", "refused",   "unreadable", "not responding"};
+    "waiting",   "starting", "pending",  "running",   "paused",     "held",          "debugging",
+    "stopping",  "killing",  "ending",   "succeeded", "failed",     "cancelled",     "lost",
+    "no daemon", "stopped",  "detached", "refused",   "unreadable", "not responding"};
 
 /* Also one that goes on without its muster or its daemon. */
 static bool is_open(const struct run_ref *run)
@@ -69,9 +69,9 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
     for (int i = 0; i < o->ops.n; i++) {
         const char *word = o->ops.v[i];
 
-        named |= target_is_array(word) ? runs_in_array(runs, run, word)
-                                       : strstr(run->name, word) != NULL ||
-                                             strncmp(run->id, word, strlen(word)) == 0;
+        named |= target_is_array(word)
+                     ? runs_in_array(runs, run, word)
+                     : strstr(run->name, word) != NULL || strncmp(run->id, word, strlen(word)) == 0;
     }
     return named;
 }

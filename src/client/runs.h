@@ -23,10 +23,10 @@ struct run_ref {
     const char *id, *name, *dialect; /* "" if unknown */
     const char *dir;                 /* the run directory */
     const char *scratch;             /* only if alive; NULL otherwise */
-    const char *state;  /* the phase, the outcome; "starting", "ending", "stopped",
+    const char *state;               /* the phase, the outcome; "starting", "ending", "stopped",
                         * "not responding", "refused", "detached", "lost", "unreadable", "waiting"
                         * (in the daemon's queue), "no daemon" */
-    const char *remark; /* on the state: "supervisor stopped"; or "" */
+    const char *remark;              /* on the state: "supervisor stopped"; or "" */
     bool alive;
     bool refused;        /* alive, but of another user */
     pid_t pid;           /* of its muster process if stopped or not responding; else 0 */
@@ -52,7 +52,7 @@ struct run_ref {
 struct runs { /* in the arena, in the order in which they started */
     struct run_ref *v;
     size_t n, cap;
-    struct err fault; /* code 0, or the first directory of runs that could not be read */
+    struct err fault;     /* code 0, or the first directory of runs that could not be read */
     const char *unlisted; /* why jobs that wait in the daemon may be missing; NULL: none are */
 };
 

@@ -15,12 +15,11 @@
 static const char *const decisions[] = {"open", "start"};
 
 /* Keys that are no words of their own: they say where, which the name says better. */
-static const char *const silent[] = {"at",        "event",      "who",      "process", "replica",
-                                     "launch",    "rank",       "size",     "log",     "forwarded",
-                                     "version",   "instance",   "random",   "what",    "begin_at",
-                                     "plan",      "shm_size",   "shm_free", "outcome", "status",
-                                     "memory_of", "oom_nearby", "told",     "began",   "program",
-                                     "role",      "by_itself"};
+static const char *const silent[] = {
+    "at",         "event", "who",       "process",  "replica",  "launch",   "rank",
+    "size",       "log",   "forwarded", "version",  "instance", "random",   "what",
+    "begin_at",   "plan",  "shm_size",  "shm_free", "outcome",  "status",   "memory_of",
+    "oom_nearby", "told",  "began",     "program",  "role",     "by_itself"};
 
 /* Numbers of a replica that waits; most have none. */
 static const char *const amounts[] = {"needs", "free", "ahead"};

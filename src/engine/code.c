@@ -106,7 +106,7 @@ static void add(struct walk *w, const struct code_entry *entry)
 /* A file system like /proc or /sys. */
 static bool is_kernels(int fd)
 {
-    static const long types[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,  CGROUP_SUPER_MAGIC,
+    static const long types[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
                                  DEBUGFS_MAGIC,    TRACEFS_MAGIC, CGROUP2_SUPER_MAGIC};
     struct statfs fs;
 
@@ -178,9 +178,8 @@ static int walk_dir(struct walk *w, int fd, const char *path, int depth)
     int n, r = 0;
 
     if (is_kernels(fd))
-        return err_set(w->e, -EINVAL,
-                       "%s%s%s cannot be %s: it is a file system of the kernel; %s", w->from,
-                       *path ? "/" : "", path, place_of(w), w->option);
+        return err_set(w->e, -EINVAL, "%s%s%s cannot be %s: it is a file system of the kernel; %s",
+                       w->from, *path ? "/" : "", path, place_of(w), w->option);
     if (depth > LIMIT_TREE_DEPTH)
         return err_set(w->e, -ELOOP, "%s/%s: more than %d directories within each other", w->from,
                        path, LIMIT_TREE_DEPTH);
@@ -244,8 +243,8 @@ static int refuse(const struct walk *w)
                    "what the job does not need in .amlignore, or %s",
                    w->from, w->seen >= SEEN_AT_MOST ? "more than " : "",
                    (long long)((w->bytes + (1 << 20) - 1) >> 20), w->seen, LIMIT_CODE_BYTES >> 20,
-                   LIMIT_CODE_FILES, place_of(w),
-                   names.len ? "; largest: " : "", names.buf, w->option);
+                   LIMIT_CODE_FILES, place_of(w), names.len ? "; largest: " : "", names.buf,
+                   w->option);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -290,9 +289,11 @@ int code_add(struct code_list *list, const char *from, const char *to, const cha
 
     if (!list->a)
         list->a = arena_new();
-    struct walk w = {
-        .list = list, .from = arena_strdup(list->a, from), .to = arena_strdup(list->a, to),
-        .option = option, .e = e};
+    struct walk w = {.list = list,
+                     .from = arena_strdup(list->a, from),
+                     .to = arena_strdup(list->a, to),
+                     .option = option,
+                     .e = e};
     if (strcmp(from, "/") == 0)
         return err_set(e, -EINVAL, "/ cannot be %s: it has all files of this machine; %s",
                        place_of(&w), option);

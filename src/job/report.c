@@ -169,7 +169,8 @@ static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint3
     json_kv_int(j, "rank", rank);
     json_kv_str(j, "replica", job->plan->replicas[replica].name);
     kv_outcome(job, j, o);
-    report_kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end), end->signal);
+    report_kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end),
+                   end->signal);
     kv_time(j, "started", started);
     kv_time(j, "ended", end->at);
     json_kv_str(j, "log", log);

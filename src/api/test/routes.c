@@ -85,8 +85,10 @@ static void finding(void)
     strbuf_truncate(&allow, 0);
     ok(!route_find("GET", "/api/v1/jobs/../logs", &c, &allow), ".. is not an id");
     ok(!route_find("GET", "/api/v1/jobs//logs", &c, &allow), "an empty segment is not an id");
-    ok(!route_find("GET", "/api/v1/jobs/%00/logs", &c, &allow), "a segment with a NUL is not an id");
-    ok(!route_find("GET", "/api/v1/jobs/", &c, &allow) && allow.len == 0, "an empty last segment is not an id");
+    ok(!route_find("GET", "/api/v1/jobs/%00/logs", &c, &allow),
+       "a segment with a NUL is not an id");
+    ok(!route_find("GET", "/api/v1/jobs/", &c, &allow) && allow.len == 0,
+       "an empty last segment is not an id");
 }
 
 int main(void)

@@ -45,8 +45,8 @@ struct local {
     struct start *starts;   /* of each process: the one that was asked for last */
     uint32_t *queue;        /* processes whose start was asked for and not sent: a ring */
     size_t queue_cap, queue_first, queue_n;
-    uint32_t *opened;       /* of each replica: the attempt that it was last asked for */
-    struct inits *inits;    /* NULL: the job has no init commands */
+    uint32_t *opened;    /* of each replica: the attempt that it was last asked for */
+    struct inits *inits; /* NULL: the job has no init commands */
 };
 
 /* --- local.c ---------------------------------------------------------------------------------- */

@@ -46,10 +46,8 @@ bool starts_fill(struct local *lo)
 
 void starts_drop(struct local *lo)
 {
-    struct observation o = {.kind = OBS_SPAWN_FAILED,
-                            .at = clock_run(),
-                            .attempt = lo->next,
-                            .end = ENDING_UNKNOWN};
+    struct observation o = {
+        .kind = OBS_SPAWN_FAILED, .at = clock_run(), .attempt = lo->next, .end = ENDING_UNKNOWN};
 
     o.end.exec_errno = ENDING_NOT_STARTED;
     while (lo->queue_n > 0) {
