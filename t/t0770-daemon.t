@@ -167,7 +167,7 @@ run_muster wait "$id"
 is "$rc" 127 "a command that is not there"
 
 # --- cancel: while the job is about to run, and once more while it is about to end
-for i in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
     submit -n 1 -- sleep 60
     "$MUSTER" cancel "$id" && "$MUSTER" cancel "$id"
 done >cancel.out 2>cancel.err

@@ -188,10 +188,12 @@ for bad in limit=0 limit=9999 sort=x order=x 'q=%00' 'state=%' state=bogus state
     is "$code" 400 "the list: $bad is refused"
 done
 ask GET '/api/v1/jobs?state=faild'
+# shellcheck disable=SC2016 # no command
 is "$(json error.message body) $(json error.hint body)" 'unknown `state` "faild" did you mean "failed"?' "a state that there is not: what may be meant"
 ask GET '/api/v1/jobs?stat=failed'
 is "$(json error.message body) $(json error.hint body)" 'unknown parameter "stat" did you mean "state"?' "a parameter that there is not"
 ask GET '/api/v1/jobs?after=garbage'
+# shellcheck disable=SC2016 # no command
 is "$(json error.message body)" '`after` must be `next` of an earlier answer; "garbage" is not in this list' "a cursor that is none"
 python3 - "$TOP/doc/openapi.json" >calls <<'END'
 import json, sys

@@ -126,7 +126,7 @@ void serve_resume(struct call *c)
 
 /* --- delete ----------------------------------------------------------------------------------- */
 
-/* What `muster delete` says of a job that it keeps: "…:\n  outputs: A, B". False: something else. */
+/* `muster delete` keeps a job with outputs: "…:\n  outputs: A, B". False: it said another thing. */
 static bool refuse_outputs(struct http_answer *answer, const char *id, const char *complaints)
 {
     static const char head[] = "\n  outputs: ";

@@ -35,8 +35,8 @@ bool sessions_redeem(struct sessions *s, const char *key, ns_t now, char token[S
                      ns_t *ret_expires);
 /* Is this the token of a session that has not expired? */
 bool sessions_check(const struct sessions *s, const char *token, ns_t now);
-/* Writes the HMAC-SHA-256 of text, with the hash of the session's token as its key, so that a client
- * that has the token can check it. id: the first 16 digits of the SHA-256 of that hash. False: no
+/* Writes the HMAC-SHA-256 of text with the hash of the session's token as its key: a client with
+ * the token can check it. id: the first 16 digits of the SHA-256 of that hash. False: no
  * session has this id. */
 bool sessions_prove(const struct sessions *s, const char *id, const char *text, ns_t now,
                     char proof[2 * SHA256_BYTES + 1]);

@@ -84,7 +84,7 @@ int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e)
     return r;
 }
 
-/* --- jobs that cannot be listed ----------------------------------------------------------------- */
+/* --- jobs that cannot be listed --------------------------------------------------------------- */
 
 /* -1: a daemon runs, or was killed. */
 static int64_t left_waiting(int dir)

@@ -16,8 +16,9 @@
  *     {…,"request":"open","job"?}        {…,"url"}: the page, with a key that can be used once
  *
  * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ending", "ended"),
- * "outcome","exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"};
- * one of an array also {"array" (id of its first job),"array_index","matrix":"lr=0.1 seed=1"}.
+ * "outcome","exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),
+ * "waiting"}; one of an array also {"array" (id of its first job),"array_index",
+ * "matrix":"lr=0.1 seed=1"}.
  * Jobs that run have a control socket of their own, as foreground runs do.
  */
 #ifndef CLIENT_DAEMON_H

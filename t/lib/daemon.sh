@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034 # its variables are for the scripts
+# shellcheck shell=sh disable=SC2034,SC2154 # its variables are for the scripts, others are of lib.sh
 # daemon.sh - what the scripts about the daemon share. MUSTER_HOME is $WORK/h.
 #
 #   serve ARG…      starts the daemon ($daemon, its output in $WORK/serve.log) and waits until it answers
@@ -8,7 +8,7 @@
 #   is_in ID PHASE  is the job in it?
 
 export MUSTER_HOME="$WORK/h"
-mkdir -p -m 700 "$MUSTER_HOME"
+mkdir -m 700 "$MUSTER_HOME"
 
 serve()
 {
