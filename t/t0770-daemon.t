@@ -1,39 +1,9 @@
 #!/bin/sh
 # muster serve and muster submit: jobs in a queue, the verbs on them, and what is refused.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-serve() # ARG… - starts the daemon and waits until it is ready
-{
-    "$MUSTER" serve "$@" 2>>serve.log &
-    daemon=$!
-    wait_until 20 ready
-}
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock" &&
-        "$MUSTER" list
-}
-submit() # sets $id and $rc
-{
-    run_muster submit "$@"
-    id=$(cat "$out")
-}
-state() # ID
-{
-    "$MUSTER" list -o json >"$WORK/list.json"
-    python3 -c 'import json,sys; print([j[sys.argv[3]] for j in json.load(open(sys.argv[1]))["jobs"] if j["id"] == sys.argv[2]][0])' \
-        "$WORK/list.json" "$1" "${2:-phase}"
-}
-is_in() # ID PHASE
-{
-    [ "$(state "$1")" = "$2" ]
-}
-finish()
-{
-    kill "$daemon" && wait "$daemon"
-}
 
 # --- without a daemon
 submit --no-autostart -n 1 -- true
@@ -196,12 +166,54 @@ submit -n 1 -- /nowhere/prog
 run_muster wait "$id"
 is "$rc" 127 "a command that is not there"
 
+# --- cancel: while the job is about to run, and once more while it is about to end
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    submit -n 1 -- sleep 60
+    "$MUSTER" cancel "$id"
+    "$MUSTER" cancel "$id"
+done >cancel.out 2>&1
+unlike "$(cat cancel.out)" 'respond|replied|No such file' "a job that does not listen yet, or has just ended, is waited for"
+is "$(wc -l <cancel.out):$(grep -cvE ': being stopped$|has ended: cancelled, exit code 143$' cancel.out)" 20:0 "both have a true answer" || cat cancel.out
+run_muster wait --all
+unlike "$("$MUSTER" list -r)" ' ended ' "list -r has none that has ended"
+
+# so many starts take some seconds
+submit -n 8000 --hosts 2 -- sleep 600
+[ "$(nproc)" -ge 16 ] || like "$(cat "$err")" 'warning: 8000 processes on [0-9]* CPUs?: the start is slow' "submit warns"
+ok "a job of many ranks begins" wait_until 60 grep -q '"started"' "$MUSTER_HOME/runs/$id/journal.jsonl"
+run_muster cancel "$id"
+is "$rc:$(cat "$out")" "0:$id: being stopped" "it is cancelled" || cat "$err"
+run_muster wait "$id"
+is "$rc" 143 "and ends"
+"$MUSTER" events "$id" >events.out
+ok "many of its ranks were not started" test "$(grep -c ' start-failed ' events.out)" -gt 1000
+like "$(grep -m 1 start-failed events.out)" 'start-failed .* the job was stopped before it started' "events says so"
+run_muster show -o json "$id"
+ok "so does its report" grep -q '"never-started"' "$out"
+"$MUSTER" delete "$id" >/dev/null
+
 # --- the daemon ends: the job goes on
 submit -n 1 -- sh -c 'until [ -e go ]; do sleep 0.05; done; echo last words; touch gone; exit 5'
 ok "a job runs" wait_until 20 is_in "$id" running
+running=$id
+submit -n 2 --name next -- true
+next=$id id=$running
 finish
 is "$?" 0 "the daemon ends with 0 at SIGTERM"
-like "$("$MUSTER" list)" "$id.* no daemon" "list says that there is no daemon"
+run_muster list
+like "$(cat "$err")" 'note: the daemon is not running, and 1 job waits in its store; start it with .*muster serve' "list says that it may not be complete"
+for verb in show cancel logs wait delete; do
+    run_muster $verb "$next"
+    like "$(cat "$err")" 'not found; the daemon is not running, and 1 job waits in its store; start' "$verb of a job that waits says where it may be"
+done
+run_muster cancel next
+like "$(cat "$err")" '"next" not found; the daemon is not running' "also by its name"
+run_muster attach "$id"
+is "$rc" 125 "attach needs a daemon"
+like "$(cat "$err")" "$id continues, but the daemon that runs it is not running" "and says so"
+run_muster top --once
+like "$(cat "$err")" '1 job waits in its store' "top, too"
+like "$("$MUSTER" list 2>/dev/null)" "$id.* no daemon" "list says that there is no daemon"
 like "$("$MUSTER" list -r)" "$id.* no daemon" "its job has not ended"
 like "$("$MUSTER" show "$id")" '1 processes running, 0 ended; the daemon that runs it is not running' "show says so, and does not call it lost"
 run_muster cancel "$id"
@@ -216,6 +228,14 @@ ok "another daemon" serve --cpus 2
 wait "$waiter"
 is "$?" 5 "knows how it ended, and so does whoever waited"
 like "$("$MUSTER" logs "$id")" 'last words' "what it has written meanwhile is there"
+run_muster wait "$next"
+is "$rc" 0 "the job that waited runs"
+kill -9 "$daemon"
+wait "$daemon"
+like "$("$MUSTER" list 2>&1)" 'the daemon is not running, and jobs may wait in its store' "of a daemon that was killed, nobody knows"
+run_muster wait --all
+is "$rc" 125 "wait --all cannot wait for them"
+ok "a daemon" serve --cpus 2
 submit -n 1 -- sleep 60
 ok "a job runs" wait_until 20 is_in "$id" running
 finish
@@ -243,6 +263,12 @@ touch go
 run_muster wait "$id"
 is "$rc" 8 "it ends with its exit code"
 finish
+
+unlike "$("$MUSTER" list 2>&1)" 'daemon is not running' "a daemon that has no job that waits says so when it ends"
+for verb in list run submit serve; do
+    MUSTER_HOME=relative "$MUSTER" $verb >"$out" 2>"$err"
+    like "$(cat "$err")" 'MUSTER_HOME must be an absolute path, not "relative"' "$verb: a relative MUSTER_HOME is refused"
+done
 
 # --- started by submit
 submit -n 1 -- true

@@ -1,42 +1,17 @@
 #!/bin/sh
 # Queues of the configuration: quotas, priorities, closed queues, maximum durations; preemption; SIGHUP.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 h
-serve() # ARG… - starts the daemon and waits until it is ready
-{
-    "$MUSTER" serve "$@" 2>>serve.log &
-    daemon=$!
-    wait_until 20 ready
-}
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
-}
 submit() # sets $id and $rc
 {
     run_muster submit --no-autostart --in-place "$@"
     id=$(cat "$out")
 }
-state() # ID [KEY]
-{
-    "$MUSTER" list -o json >"$WORK/list.json"
-    python3 -c 'import json,sys; print([j[sys.argv[3]] for j in json.load(open(sys.argv[1]))["jobs"] if j["id"] == sys.argv[2]][0])' \
-        "$WORK/list.json" "$1" "${2:-phase}"
-}
-is_in() # ID PHASE
-{
-    [ "$(state "$1")" = "$2" ]
-}
 waits_for() # ID TEXT
 {
     state "$1" waiting | grep -q "$2"
-}
-finish()
-{
-    kill "$daemon" && wait "$daemon"
 }
 job() # NAME KEY: VALUE… - a job file
 {

@@ -1,22 +1,15 @@
 #!/bin/sh
 # Arrays: submit --matrix and --count, the words for all jobs of one, and what list makes of them.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 h
-"$MUSTER" serve --cpus 4 2>serve.log &
-daemon=$!
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
-}
 names() # [ARG…] - of list, in order of their index
 {
     "$MUSTER" list -o json "$@" >list.json
     python3 -c 'import json; print(*sorted(j["name"] for j in json.load(open("list.json"))["jobs"]))'
 }
-ok "the daemon is ready" wait_until 20 ready
+ok "the daemon is ready" serve --cpus 4
 
 # --- a matrix
 # shellcheck disable=SC2016 # for the job's shell
@@ -84,6 +77,26 @@ kill "$watcher"
 wait "$watcher" 2>/dev/null
 is "$("$MUSTER" list -r -q | wc -l)" 0 "nothing runs"
 
+run_muster list -q "${first%?}"
+is "$(cat "$out")" "$first" "list ID, or the beginning of one"
+run_muster list -s runing
+is "$rc" 2 "a state that there is not"
+like "$(cat "$err")" 'unknown state "runing"; did you mean running\?' "is refused"
+run_muster list -s 'failed,nothing like it'
+like "$(cat "$err")" 'unknown state "nothing like it"; states are waiting, ' "also in a list"
+
+# --- placeholders that nothing fills in
+# shellcheck disable=SC2016 # for the job's shell
+run_muster submit --matrix rate=1,2 -n 1 -- sh -c 'echo {rat} {rat} {rate} {} ${HOME} {a,b} {1..3}; f() { true; }'
+is "$rc" 0 "an unknown placeholder is passed on"
+is "$(grep -c warning "$err")" 1 "with one warning"
+like "$(cat "$err")" 'warning: \{rat\} in the command is not a name of --matrix, and is passed on as it is; did you mean \{rate\}\?' "that names it"
+run_muster submit --count 2 -n 1 -- echo '{index}'
+like "$(cat "$err")" '\{index\} .*MUSTER_ARRAY_INDEX' "--count has none"
+run_muster submit -n 1 -- echo '{index}'
+is "$(cat "$err")" "" "a job that is no array may have any"
+run_muster wait --all
+
 # --- refused
 for bad in lr =1 lr= lr=1,,2 'lr=1,' 1x=2 MUSTER_X=1; do
     run_muster submit --matrix "$bad" -n 1 -- true
@@ -99,7 +112,6 @@ id=$("$MUSTER" submit --matrix a=1 -n 1 --name single -- sh -c 'echo "a=$a {a}"'
 is "$("$MUSTER" logs "$id")" "a=1 1" "one value is a value"
 run_muster wait @nothing
 is "$rc" 125 "no such array"
-kill "$daemon"
-wait "$daemon"
+finish
 is "$?" 0 "the daemon ends"
 done_testing

@@ -1,16 +1,9 @@
 #!/bin/sh
 # The code of a submitted job is as it was when it was submitted; what it writes is kept.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 mkdir "$WORK/work" && cd "$WORK/work" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 "$WORK/h"
-"$MUSTER" serve --cpus 2 2>"$WORK/serve.log" &
-daemon=$!
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
-}
 submit() # sets $id and $rc
 {
     run_muster submit --no-autostart "$@"
@@ -20,7 +13,7 @@ snapshots()
 {
     find "$MUSTER_HOME/daemon/code" -mindepth 1 -maxdepth 1 | wc -l
 }
-ok "the daemon is ready" wait_until 20 ready
+ok "the daemon is ready" serve --cpus 2
 
 mkdir -p lib data sub
 echo 'echo old' >train.sh
@@ -137,4 +130,13 @@ is "$(snapshots)" 0 "which goes when it is cancelled"
 kill "$daemon"
 wait "$daemon"
 is "$?" 0 "the daemon ends"
+for place in / /proc; do
+    cd "$place" || exit 1
+    run_muster submit --snapshot -n 1 -- true
+    is "$rc" 1 "submit --snapshot in $place"
+    like "$(cat "$err")" "error: $place cannot be copied when a job is submitted: it .*; use --in-place" "says why it is refused"
+done
+run_muster submit a b
+like "$(cat "$err")" 'muster submit: submit takes one job FILE, not 2' "submit a b names its own verb"
+is "$rc" 2 "which is bad usage"
 done_testing

@@ -1,20 +1,9 @@
 #!/bin/sh
 # submit --hang-timeout: a job of the daemon that does nothing is ended, also by a later daemon.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 h
-serve()
-{
-    "$MUSTER" serve --cpus 4 2>>serve.log &
-    daemon=$!
-    wait_until 20 ready
-}
-ready()
-{
-    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$MUSTER_HOME/run/daemon/control.sock"
-}
 zombies()
 {
     # shellcheck disable=SC2009 # pgrep does not show states
@@ -24,7 +13,7 @@ none()
 {
     [ "$(zombies)" = 0 ]
 }
-ok "the daemon is ready" serve
+ok "the daemon is ready" serve --cpus 4
 id=$("$MUSTER" submit --hang-timeout 2s -n 2 -- sh -c 'echo started; sleep 600')
 run_muster wait "$id"
 is "$rc" 124 "a job that hangs ends with 124"
@@ -39,11 +28,10 @@ id=$("$MUSTER" submit --hang-timeout 3s -n 1 -- sh -c 'touch runs; sleep 600')
 ok "a job runs" wait_until 20 test -e runs
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
-ok "another daemon" serve
+ok "another daemon" serve --cpus 4
 run_muster wait "$id"
 is "$rc" 124 "watches it, too"
 ok "no child is left" wait_until 10 none
-kill "$daemon"
-wait "$daemon"
+finish
 is "$?" 0 "the daemon ends"
 done_testing

@@ -77,7 +77,15 @@ ask POST /api/v1/validate --data-binary @big.json
 is "$code $(json error.code body)" "413 too-large" "a job file that is too large"
 head -c 3000000 /dev/zero | tr '\0' x >huge
 ask POST /api/v1/validate --data-binary @huge
-is "$code" 413 "a body that is too large"
+is "$code $(json error.message body)" '413 Content Too Large: the limit is 2097152 bytes' "a body that is too large"
+ask_json POST /api/v1/validate '{"text": "x",
+ "nmae": "a"}'
+is "$code $(json error.message body)" '400 unknown key "nmae" at line 2, column 2' "a key that there is not"
+is "$(json error.hint body)" 'did you mean "name"?' "with the nearest one"
+for path in jobs explain; do
+    ask_json POST /api/v1/$path '{"text": "x", "bogus": 1}'
+    like "$(json error.message body) $(json error.hint body)" 'unknown key "bogus" at line 1, column 15 known: text, name,' "$path: and those that there are"
+done
 cat >job.yaml <<'END'
 apiVersion: muster/v1
 name: two
@@ -175,10 +183,34 @@ ask GET '/api/v1/jobs?q=TW&state=succeeded,failed&queue=default'
 is "$(json jobs.# body) $(json counts.succeeded body)" "2 2" "those that are wanted"
 ask GET '/api/v1/jobs?state=failed'
 is "$(json jobs.# body)" 0 "and none"
-for bad in limit=0 limit=9999 sort=x order=x 'q=%00' 'state=%'; do
+for bad in limit=0 limit=9999 sort=x order=x 'q=%00' 'state=%' state=bogus state=failed,bogus after=garbage stat=failed; do
     ask GET "/api/v1/jobs?$bad"
     is "$code" 400 "the list: $bad is refused"
 done
+ask GET '/api/v1/jobs?state=faild'
+# shellcheck disable=SC2016 # no command
+is "$(json error.message body) $(json error.hint body)" 'unknown `state` "faild" did you mean "failed"?' "a state that there is not: what may be meant"
+ask GET '/api/v1/jobs?stat=failed'
+is "$(json error.message body) $(json error.hint body)" 'unknown parameter "stat" did you mean "state"?' "a parameter that there is not"
+ask GET '/api/v1/jobs?after=garbage'
+# shellcheck disable=SC2016 # no command
+is "$(json error.message body)" '`after` must be `next` of an earlier answer; "garbage" is not in this list' "a cursor that is none"
+python3 - "$TOP/doc/openapi.json" >calls <<'END'
+import json, sys
+for path, item in json.load(open(sys.argv[1]))["paths"].items():
+    if path.startswith("/api/v1/") and "get" in item:
+        for p in item["get"].get("parameters", []):
+            if p["in"] == "query":
+                print(path, p["name"])
+        print(path, "bogus")
+END
+while read -r path name; do
+    [ "$path" = /api/v1/stream ] && [ "$name" != bogus ] && continue
+    ask GET "$(echo "$path" | sed "s/{id}/$id/")?$name="
+    wanted=0
+    [ "$name" = bogus ] && wanted=1
+    is "$(grep -c 'unknown parameter' body)" "$wanted" "$path?$name"
+done <calls
 ask DELETE "/api/v1/jobs/$again"
 is "$code $(wc -c <body)" "204 0" "delete" || cat body
 ok "with its directory" test ! -e "$MUSTER_HOME/runs/$again"
@@ -186,8 +218,9 @@ ask DELETE "/api/v1/jobs/$again"
 is "$code" 404 "it is gone"
 touch "$MUSTER_HOME/runs/$id/result"
 ask DELETE "/api/v1/jobs/$id"
-# shellcheck disable=SC2016 # no command, or the job's
-is "$code $(json error.hint body)" '409 use `muster delete --yes`' "outputs are not deleted"
+is "$code $(json error.message body) ($(json error.hint body))" \
+    "409 job $id has outputs and is not deleted: $MUSTER_HOME/runs/$id/result (requests do not delete outputs)" "outputs are not deleted"
+like "$("$MUSTER" show "$id")" '^  submitted over HTTP, as by: muster submit ' "show says how the job came"
 for path in "" /events /logs /plan /file /usage /hang; do
     ask GET "/api/v1/jobs/nope$path"
     is "$code $(json error.code body)" "404 not-found" "a job that is not there: $path"

@@ -1,28 +1,13 @@
 #!/bin/sh
 # muster fsck: a database that does not agree with what is on the disk.
 . "${0%/*}/lib.sh"
+. "${0%/*}/lib/daemon.sh"
 
 cd "$WORK" || exit 1
-export MUSTER_HOME="$WORK/h"
-mkdir -m 700 h
-serve()
-{
-    "$MUSTER" serve --cpus 4 2>>serve.log &
-    daemon=$!
-    wait_until 20 python3 ready.py "$MUSTER_HOME/run/daemon/control.sock"
-}
-stop()
-{
-    kill "$daemon"
-    wait "$daemon"
-}
-cat >ready.py <<'PY'
-import socket, sys
-socket.socket(socket.AF_UNIX).connect(sys.argv[1])
-PY
 run_muster fsck
 is "$rc" 0 "nothing was ever submitted: nothing is wrong"
-ok "the daemon is ready" serve
+is "$(cat "$out")" "there is no database: no job was submitted to a daemon" "which it says"
+ok "the daemon is ready" serve --cpus 4
 for i in 1 2 3; do
     id=$("$MUSTER" submit -n 1 -- sh -c "exit $i")
     "$MUSTER" wait "$id"
@@ -31,10 +16,10 @@ done
 run_muster fsck
 is "$rc" 1 "not while the daemon runs"
 like "$(cat "$err")" 'already running .*; end it first \(its jobs continue\)' "which it says"
-stop
+finish
 run_muster fsck
 is "$rc" 0 "after it has ended: nothing is wrong"
-is "$(cat "$out")" "" "and nothing is printed"
+is "$(cat "$out")" "checked 3 jobs, 3 run directories and 0 snapshots: 0 problems" "and what was checked is printed"
 
 gone=$(sed -n 1p ids) damaged=$(sed -n 2p ids) other=$(sed -n 3p ids)
 rm -r "$MUSTER_HOME/runs/$gone"
@@ -50,7 +35,8 @@ like "$(cat problems)" "$damaged has ended, but its report cannot be read: muste
 like "$(cat problems)" "$other: exit code 3 in the database, 4 in its report" "another exit code"
 like "$(cat problems)" 'runs/20260101-000000-bbbb is of a job that is not in the database' "a run directory that nobody knows"
 like "$(cat problems)" 'code/20260101-000000-aaaa is a snapshot of no job' "a snapshot of no job"
-is "$(wc -l <problems)" 5 "and no others"
+is "$(sed -n '$p' problems)" "checked 3 jobs, 3 run directories and 1 snapshot: 5 problems" "their number"
+is "$(wc -l <problems)" 6 "and no others"
 run_muster fsck
 is "$(cat "$out")" "$(cat problems)" "it has changed nothing"
 run_muster fsck --repair
@@ -58,11 +44,11 @@ is "$rc" 1 "--repair leaves what it cannot repair"
 is "$(grep -c '(removed)' "$out")" 2 "and says what it has"
 ok "the snapshot is removed" test ! -e "$MUSTER_HOME/daemon/code/20260101-000000-aaaa"
 run_muster fsck
-is "$(wc -l <"$out")" 3 "the rest is still told"
-serve
+is "$(wc -l <"$out")" 4 "the rest is still told"
+serve --cpus 4
 unlike "$("$MUSTER" list -q)" "$gone" "the job is not listed any more"
 like "$("$MUSTER" list -q)" "$other" "the others are"
-stop
+finish
 printf 'no database' | dd of="$MUSTER_HOME/daemon/jobs.db" conv=notrunc 2>/dev/null
 run_muster fsck
 is "$rc" 1 "a damaged database"

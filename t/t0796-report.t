@@ -149,6 +149,7 @@ like "$(cat "$out")" 'attempt 1: w-[01]: exit 3' "and why the first one failed"
 run_muster report -o html --output again.html
 is "$(check again.html)" ok "and so has the page"
 like "$(cat again.html)" 'attempt 1: w-[01]: exit 3' "with the reason"
+is "$(tr '\n' ' ' <again.html | sed 's/<[^>]*>/ /g' | grep -o 'MUSTER_ATTEMPT *[=]* *[0-9]' | grep -o '.$' | sort -u)" 2 "and the environment of the last one"
 "$MUSTER" run --report "$REPORT" -n 1 -- sh -c 'echo on; exec sleep 1000' >/dev/null 2>&1 &
 job=$!
 is_running()

@@ -105,7 +105,7 @@ void serve_cancel(struct call *c)
     auto_arena struct arena *a = arena_new();
     const struct node *body = c->rq->body_len ? call_body(c, a) : NULL, *now;
 
-    if (c->rq->body_len && !body)
+    if (c->rq->body_len && (!body || !call_keys(c, body, "now")))
         return;
     now = node_get(body, "now");
     if (now && now->type != NODE_BOOL)
@@ -126,7 +126,21 @@ void serve_resume(struct call *c)
 
 /* --- delete ----------------------------------------------------------------------------------- */
 
-/* "20261118-…: deleted", or why not; a job's outputs are not deleted from here. */
+/* `muster delete` keeps a job with outputs: "…:\n  outputs: A, B". False: it said another thing. */
+static bool refuse_outputs(struct http_answer *answer, const char *id, const char *complaints)
+{
+    static const char head[] = "\n  outputs: ";
+    const char *list = strstr(complaints, head);
+
+    if (!list)
+        return false;
+    list += strlen(head);
+    answer_error(answer, 409, "requests do not delete outputs",
+                 "job %s has outputs and is not deleted: %.*s", id, (int)strcspn(list, "\n"), list);
+    return true;
+}
+
+/* "20261118-…: deleted", or why not. */
 static void deleted(void *ctx, bool well, const struct strbuf *out, const struct strbuf *complaints)
 {
     struct act *act = ctx;
@@ -137,9 +151,8 @@ static void deleted(void *ctx, bool well, const struct strbuf *out, const struct
     answer.status = 204;
     if (!well)
         answer_error(&answer, 503, NULL, "%s is still being deleted", act->id);
-    else if (!strstr(out->buf, ": deleted"))
-        answer_error(&answer, 409,
-                     strstr(complaints->buf, "--yes") ? "use `muster delete --yes`" : NULL, "%.*s",
+    else if (!strstr(out->buf, ": deleted") && !refuse_outputs(&answer, act->id, complaints->buf))
+        answer_error(&answer, 409, NULL, "%.*s",
                      (int)strcspn(why ? why + 7 : "cannot be deleted", "\n"),
                      why ? why + 7 : "cannot be deleted");
     if (act->x)

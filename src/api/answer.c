@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "api/parts.h"
+#include "base/mem.h"
+#include "base/nearest.h"
 #include "base/num.h"
 #include "doc/json_read.h"
 #include "http/http_uri.h"
@@ -98,6 +100,112 @@ const struct node *call_body(struct call *c, struct arena *a)
                      node_type_words(root->type));
     diags_release(&ds);
     return root && root->type == NODE_MAP ? root : NULL;
+}
+
+/* --- names and words that are not known ------------------------------------------------------- */
+
+#define WORDS_MOST 24 /* keys of a body, parameters of a path, states */
+
+/* "a b c" as pointers into copy. */
+static size_t split(char *copy, const char **ret)
+{
+    size_t n = 0;
+    char *rest = NULL;
+
+    for (char *w = strtok_r(copy, " ", &rest); w && n < WORDS_MOST; w = strtok_r(NULL, " ", &rest))
+        ret[n++] = w;
+    return n;
+}
+
+/* What may be meant, or all that there is. */
+static void add_hint(const char *word, const char *const *known, size_t n, struct strbuf *out)
+{
+    const char *near = nearest_word(word, known, n);
+
+    if (near) {
+        strbuf_addf(out, "did you mean \"%s\"?", near);
+        return;
+    }
+    strbuf_addstr(out, n ? "known: " : "none is known here");
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(out, "%s%s", i ? ", " : "", known[i]);
+}
+
+static bool is_known(const char *word, size_t len, const char *const *known, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(known[i]) == len && memcmp(known[i], word, len) == 0)
+            return true;
+    return false;
+}
+
+bool call_keys(struct call *c, const struct node *body, const char *known)
+{
+    auto_free char *copy = xstrdup(known);
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+    const char *words[WORDS_MOST];
+    size_t n = split(copy, words);
+
+    for (size_t i = 0; i < body->n; i++) {
+        const struct node *key = body->pairs[i].key;
+
+        if (is_known(key->text, key->len, words, n))
+            continue;
+        add_hint(key->text, words, n, &hint);
+        answer_error(c->answer, 400, hint.buf, "unknown key \"%s\" at line %u, column %u",
+                     key->text, key->pos.line, key->pos.column);
+        return false;
+    }
+    return true;
+}
+
+struct parameters {
+    struct call *c;
+    const char *known[WORDS_MOST];
+    size_t n;
+    bool refused;
+};
+
+static bool check_parameter(void *ctx, const char *key, const char *value)
+{
+    struct parameters *p = ctx;
+    auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+    (void)value;
+    if (is_known(key, strlen(key), p->known, p->n))
+        return true;
+    add_hint(key, p->known, p->n, &hint);
+    answer_error(p->c->answer, 400, hint.buf, "unknown parameter \"%s\"", key);
+    p->refused = true;
+    return false;
+}
+
+/* What cannot be decoded is refused by whoever reads it. */
+bool call_query(struct call *c, const char *known)
+{
+    auto_free char *copy = xstrdup(known);
+    struct parameters p = {.c = c};
+
+    p.n = split(copy, p.known);
+    (void)http_query_each(c->rq->query, check_parameter, &p);
+    return !p.refused;
+}
+
+bool call_words(struct call *c, const char *key, const char *list, const char *const *words,
+                size_t n)
+{
+    for (const char *p = list; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ',')) {
+        size_t len = strcspn(p, ",");
+        auto_free char *word = xstrndup(p, len);
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+
+        if (is_known(p, len, words, n))
+            continue;
+        add_hint(word, words, n, &hint);
+        answer_error(c->answer, 400, hint.buf, "unknown `%s` \"%s\"", key, word);
+        return false;
+    }
+    return true;
 }
 
 bool call_text(struct call *c, const char *key, char *out, size_t room)

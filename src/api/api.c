@@ -133,7 +133,8 @@ static void handle_call(void *ctx, struct http_exchange *x, const struct http_re
     add_safe_headers(answer);
     l->api->n_requests++;
     if (r) {
-        r->serve(&c);
+        if (!r->query || call_query(&c, r->query))
+            r->serve(&c);
     } else if (allow.len > 0) {
         answer_error(answer, 405, NULL, "%s is not allowed here, only %s", rq->method, allow.buf);
         strbuf_addf(&answer->headers, "Allow: %s\r\n", allow.buf);
@@ -144,11 +145,15 @@ static void handle_call(void *ctx, struct http_exchange *x, const struct http_re
         pai_reshape(answer);
 }
 
-static void refuse_call(void *ctx, int status, struct http_answer *answer)
+static void refuse_call(void *ctx, int status, size_t limit, struct http_answer *answer)
 {
     (void)ctx;
     add_safe_headers(answer);
-    answer_error(answer, status, NULL, "%s", http_reason(status));
+    if (limit)
+        answer_error(answer, status, NULL, "%s: the limit is %zu bytes", http_reason(status),
+                     limit);
+    else
+        answer_error(answer, status, NULL, "%s", http_reason(status));
 }
 
 static struct http_service service_of(struct listener *l)
@@ -234,7 +239,7 @@ void serve_session(struct call *c)
     char token[SESSION_TEXT];
     ns_t expires;
 
-    if (!body)
+    if (!body || !call_keys(c, body, "once"))
         return;
     if (!once || once->type != NODE_STRING) {
         answer_error(c->answer, 400, NULL, "`once` is required");

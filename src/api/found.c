@@ -128,7 +128,7 @@ static void read_living(struct run *r, int fd)
     }
     r->name = xstrdup(job->plan->spec->name);
     r->dialect = xstrdup(job->plan->spec->dialect ? job->plan->spec->dialect : "");
-    r->phase = xstrdup(job_state_name(job));
+    r->phase = xstrdup(job_live_state_name(job));
     r->started = job->created;
     r->ranks = live_counts(job, &r->restarts);
     job_free(job);

@@ -41,6 +41,8 @@ static bool read_wish(struct call *c, struct wish *w)
         !call_text(c, "sort", sort, sizeof(sort)) || !call_text(c, "order", order, sizeof(order)) ||
         !call_number(c, "limit", 1, LIMIT_API_PAGE, 100, &w->limit))
         return false;
+    if (!call_words(c, "state", w->state, states, ARRAY_SIZE(states)))
+        return false;
     w->sort = SORT_SUBMITTED;
     for (size_t i = 0; i < ARRAY_SIZE(sorts); i++)
         if (!*sort || strcmp(sort, sorts[i]) == 0) {
@@ -129,6 +131,12 @@ void serve_jobs(struct call *c)
     for (size_t i = 0; *w.after && i < n; i++)
         if (strcmp(chosen[i].id, w.after) == 0)
             from = i + 1;
+    if (*w.after && from == 0) {
+        answer_error(c->answer, 400, "begin again without `after`",
+                     "`after` must be `next` of an earlier answer; \"%s\" is not in this list",
+                     w.after);
+        return;
+    }
     last = n - from > (size_t)w.limit ? from + (size_t)w.limit : n;
     struct json j = answer_json(c->answer, 200);
     json_key(&j, "jobs");

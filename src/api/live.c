@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/parts.h"
-#include "base/signame.h"
+#include "job/report.h"
 
 static const char *state_word(enum proc_state state, enum outcome o)
 {
@@ -17,17 +17,12 @@ static const char *state_word(enum proc_state state, enum outcome o)
     case PROC_ENDED:
         break;
     }
-    return o == OUTCOME_SUCCEEDED ? "succeeded" : o == OUTCOME_STOPPED ? "stopped" : "failed";
+    return o == OUTCOME_SUCCEEDED ? "succeeded" : o == OUTCOME_FAILED ? "failed" : "stopped";
 }
 
 static void kv_end(struct json *j, int code, int sig, ns_t since)
 {
-    json_key(j, "exit_code");
-    if (code >= 0)
-        json_int(j, code);
-    else
-        json_null(j);
-    json_kv_str(j, "signal", sig ? signal_name(sig) : NULL);
+    report_kv_code(j, code, sig);
     kv_time(j, "since", since);
 }
 

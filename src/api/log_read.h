@@ -61,7 +61,7 @@ struct log_page {
     size_t n;
     bool more_before;             /* there may be lines before the first of them */
     struct log_place first, last; /* cursors */
-    bool cut; /* so many bytes were searched that the page may lack lines; go on with a cursor */
+    bool cut; /* the limit of bytes was reached: lines may be missing; continue with a cursor */
 };
 
 void logs_read(struct logs_of *lo, struct arena *a, const struct log_wish *w, struct log_page *ret);

@@ -16,7 +16,6 @@
 #include "http/http_uri.h"
 #include "job/status.h"
 #include "journal/journal.h"
-#include "rundir/command_line.h"
 
 #define TAIL_BYTES (16 * 1024) /* of a log with tail-mode=true */
 
@@ -314,10 +313,14 @@ void serve_pai_attempt(struct call *c)
 
 /* --- submission, configuration, execution type ------------------------------------------------ */
 
-static void accepted(struct http_answer *a, const char *message)
+/* status: that of the same request below /api/v1 if it was accepted. */
+static void shape_accepted(struct http_answer *a, int status, const char *message)
 {
+    if (a->status != status) {
+        pai_reshape(a);
+        return;
+    }
     struct json j = answer_json(a, 202);
-
     json_kv_int(&j, "status", 202);
     json_kv_str(&j, "message", message);
     json_end(&j);
@@ -325,10 +328,7 @@ static void accepted(struct http_answer *a, const char *message)
 
 static void shape_submission(struct http_answer *a)
 {
-    if (a->status == 201)
-        accepted(a, "The job was submitted.");
-    else
-        pai_reshape(a);
+    shape_accepted(a, 201, "The job was submitted.");
 }
 
 /* The body is the YAML itself. */
@@ -366,31 +366,15 @@ static void shape_config(struct http_answer *a)
 void serve_pai_config(struct call *c)
 {
     auto_arena struct arena *a = arena_new();
-    auto_command struct command_line line = COMMAND_INIT;
-    auto_strbuf struct strbuf file = STRBUF_INIT, request = STRBUF_INIT;
-    struct json j = JSON_COMPACT(&request);
     struct entry en;
 
-    if (!find_job(c, a, &en) || !job_submission(c, &en, &line, &file))
-        return;
-    if (file.len == 0) {
-        answer_error(c->answer, 404, NULL, "Job %s has no configuration.", c->seg[0]);
-        return;
-    }
-    json_object(&j);
-    json_kv_str(&j, "name", "job.yaml");
-    json_key(&j, "text");
-    json_strn(&j, file.buf, file.len);
-    json_end(&j);
-    work_for_call(c, "file", request.buf, request.len, shape_config);
+    if (find_job(c, a, &en))
+        file_for_call(c, &en, shape_config);
 }
 
 static void shape_execution(struct http_answer *a)
 {
-    if (a->status == 202)
-        accepted(a, "The execution type was changed.");
-    else
-        pai_reshape(a);
+    shape_accepted(a, 202, "The execution type was changed.");
 }
 
 void serve_pai_execution(struct call *c)

@@ -75,14 +75,15 @@ struct call { /* one request */
     const struct http_request *rq;
     struct http_answer *answer;
     enum listener_kind from;
-    char seg[CALL_SEGMENTS][CALL_SEGMENT]; /* what "*" of its route stands for */
+    char seg[CALL_SEGMENTS][CALL_SEGMENT]; /* the segments that match "*" of its route */
 };
 
 struct route {
     const char *method, *form;
     void (*serve)(struct call *c);
-    size_t body;    /* bytes, at most */
-    unsigned flags; /* ROUTE_* */
+    size_t body;       /* bytes, at most */
+    unsigned flags;    /* ROUTE_* */
+    const char *query; /* parameters that it knows: "from n"; NULL: any (foreign clients) */
 };
 #define ROUTE_OPEN 1 /* without authorisation */
 extern const struct route routes[];
@@ -103,6 +104,13 @@ void kv_text(struct json *j, const char *key, const char *text); /* "" and NULL 
 void json_raw(struct json *j, const char *text, size_t n);
 /* The body as a JSON object in the arena; NULL after refusing. */
 const struct node *call_body(struct call *c, struct arena *a);
+/* Has the body only these keys, and the query only these parameters ("from n")? False after
+ * refusing, with the nearest one. */
+bool call_keys(struct call *c, const struct node *body, const char *known);
+bool call_query(struct call *c, const char *known);
+/* Is each word of the list ("running,failed") one of words? False after refusing. */
+bool call_words(struct call *c, const char *key, const char *list, const char *const *words,
+                size_t n);
 /* A number of the query; otherwise if it is not there. False after refusing. */
 bool call_number(struct call *c, const char *key, int64_t least, int64_t most, int64_t otherwise,
                  int64_t *ret);
@@ -261,10 +269,9 @@ void work_for_call(struct call *c, const char *what, const char *request, size_t
 
 /* --- records.c -------------------------------------------------------------------------------- */
 
-struct command_line;
-/* How a job was submitted, and its job file (nothing: it has none). False after refusing. */
-bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
-                    struct strbuf *file);
+/* Answers with the job file as a worker reads it (cli/serve_work.c); shape as for work_for_call().
+ */
+void file_for_call(struct call *c, const struct entry *en, void (*shape)(struct http_answer *a));
 
 /* --- stream.c --------------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ void serve_proof(struct call *c)
     struct http_server *server = c->api->at[LISTEN_LOCAL].server;
     char proof[2 * SHA256_BYTES + 1];
 
-    if (!body)
+    if (!body || !call_keys(c, body, "id nonce"))
         return;
     if (!is_hex(id, SESSION_ID - 1) || !is_hex(nonce, NONCE)) {
         answer_error(c->answer, 400, NULL,

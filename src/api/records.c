@@ -18,6 +18,24 @@
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
+/* The last one: of the job itself, or of its report. That may be large, and no string in it has a
+ * newline: so it is searched for the key of an attempt instead of being read. */
+static uint32_t attempt_of(const struct entry *en, int run_fd)
+{
+    static const char key[] = "\n      \"number\": ";
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    const struct active *act = en->served ? en->served->act : NULL;
+
+    if (act && act->job)
+        return act->job->attempt;
+    if (io_read_regular(run_fd, "report.json", LIMIT_REPORT_BYTES, &text, NULL) < 0)
+        return 1;
+    uint32_t n = 0;
+    for (const char *p = strstr(text.buf, key); p; p = strstr(p + 1, key))
+        n++;
+    return n ? n : 1;
+}
+
 void serve_plan(struct call *c)
 {
     auto_arena struct arena *a = arena_new();
@@ -37,6 +55,7 @@ void serve_plan(struct call *c)
         answer_error(c->answer, 404, NULL, "the plan of job %s was not kept", en.id);
         return;
     }
+    rundir_plan_attempt(&text, attempt_of(&en, fd));
     c->answer->type = "application/json";
     if (!json_cut(text.buf, text.len, "processes", 2, (size_t)from, (size_t)n, &c->answer->body,
                   &total)) {
@@ -48,7 +67,7 @@ void serve_plan(struct call *c)
 
 /* --- the job file ----------------------------------------------------------------------------- */
 
-/* The last word of the command line that is no option's. */
+/* The last word of the command line that looks like a file name and is not an option. */
 static const char *file_name(const struct strvec *argv)
 {
     const char *name = "job.yaml";
@@ -70,8 +89,8 @@ static void read_words(const struct node *list, struct strvec *ret)
 }
 
 /* Of a job that waits it is in the request, else in the run directory. False after refusing. */
-bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
-                    struct strbuf *file)
+static bool job_submission(struct call *c, const struct entry *en, struct command_line *line,
+                           struct strbuf *file)
 {
     auto_arena struct arena *a = arena_new();
     const struct served *s = en->served;
@@ -100,18 +119,16 @@ bool job_submission(struct call *c, const struct entry *en, struct command_line 
     return true;
 }
 
-void serve_file(struct call *c)
+void file_for_call(struct call *c, const struct entry *en, void (*shape)(struct http_answer *a))
 {
-    auto_arena struct arena *a = arena_new();
     auto_command struct command_line line = COMMAND_INIT;
     auto_strbuf struct strbuf file = STRBUF_INIT, request = STRBUF_INIT;
     struct json j = JSON_COMPACT(&request);
-    struct entry en;
 
-    if (!call_entry(c, a, &en) || !job_submission(c, &en, &line, &file))
+    if (!job_submission(c, en, &line, &file))
         return;
     if (file.len == 0) {
-        answer_error(c->answer, 404, NULL, "job %s has no job file", en.id);
+        answer_error(c->answer, 404, NULL, "job %s has no job file", en->id);
         return;
     }
     json_object(&j);
@@ -119,7 +136,16 @@ void serve_file(struct call *c)
     json_key(&j, "text");
     json_strn(&j, file.buf, file.len);
     json_end(&j);
-    work_for_call(c, "file", request.buf, request.len, NULL);
+    work_for_call(c, "file", request.buf, request.len, shape);
+}
+
+void serve_file(struct call *c)
+{
+    auto_arena struct arena *a = arena_new();
+    struct entry en;
+
+    if (call_entry(c, a, &en))
+        file_for_call(c, &en, NULL);
 }
 
 /* The same submission once more. */

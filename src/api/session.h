@@ -1,7 +1,7 @@
 /* session.h - who may use the page: one-time keys and the sessions that they become.
  *
- * Only hashes are kept, and compared in constant time. A daemon that replaces one that was killed
- * reads the sessions again, so that a page that is open goes on; keys are forgotten.
+ * Only hashes are kept, and they are compared in constant time. The next daemon reads the sessions
+ * again, so that an open page keeps working; keys are not kept.
  */
 #ifndef API_SESSION_H
 #define API_SESSION_H
@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 
 #define SESSION_TEXT 65 /* a key or a token, with its NUL */
-#define SESSION_ID 17   /* what a page names its session by, with its NUL */
+#define SESSION_ID 17   /* the id of a session, with its NUL */
 
 struct sessions {
     struct session {
@@ -26,20 +26,24 @@ struct sessions {
     size_t n;
 };
 
-/* A new key. The oldest entry makes room. False: no random numbers can be had. */
+/* Makes a one-time key; if the table is full, the oldest entry is removed. False: no random numbers
+ * are available. */
 bool sessions_new_key(struct sessions *s, ns_t now, char key[SESSION_TEXT]);
-/* Makes a session of a key, which is used up. False: there is no such key (any more). */
+/* Exchanges a key for the token of a new session and removes the key. False: the key is not known
+ * or has expired. */
 bool sessions_redeem(struct sessions *s, const char *key, ns_t now, char token[SESSION_TEXT],
                      ns_t *ret_expires);
+/* Is this the token of a session that has not expired? */
 bool sessions_check(const struct sessions *s, const char *token, ns_t now);
-/* HMAC-SHA-256 of text, keyed with the hash of the token: who knows the token can check it. The id
- * is the first 16 digits of the SHA-256 of that hash. False: there is no such session. */
+/* Writes the HMAC-SHA-256 of text with the hash of the session's token as its key: a client with
+ * the token can check it. id: the first 16 digits of the SHA-256 of that hash. False: no
+ * session has this id. */
 bool sessions_prove(const struct sessions *s, const char *id, const char *text, ns_t now,
                     char proof[2 * SHA256_BYTES + 1]);
-/* Forgets what has expired; returns how many are left. */
+/* Removes expired keys and sessions; returns the number of those that are left. */
 size_t sessions_expire(struct sessions *s, ns_t now);
 
-/* As text without secrets, and back: -EINVAL. */
+/* Writes sessions as text without secrets, and reads them; -EINVAL: the text is damaged. */
 void sessions_write(const struct sessions *s, struct strbuf *out);
 int sessions_read(struct sessions *s, const char *text, ns_t now);
 

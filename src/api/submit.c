@@ -90,25 +90,26 @@ void work_for_call(struct call *c, const char *what, const char *request, size_t
     http_defer(c->x, on_gone, jr);
 }
 
-static void hand_over(struct call *c, const char *what)
+static void hand_over(struct call *c, const char *what, const char *keys)
 {
     auto_arena struct arena *a = arena_new();
+    const struct node *body = call_body(c, a);
 
-    if (call_body(c, a))
+    if (body && call_keys(c, body, keys))
         work_for_call(c, what, c->rq->body, c->rq->body_len, NULL);
 }
 
 void serve_submit(struct call *c)
 {
-    hand_over(c, "submit");
+    hand_over(c, "submit", "text name argv options dialect cwd queue priority count replace");
 }
 
 void serve_validate(struct call *c)
 {
-    hand_over(c, "validate");
+    hand_over(c, "validate", "text name dialect");
 }
 
 void serve_explain(struct call *c)
 {
-    hand_over(c, "explain");
+    hand_over(c, "explain", "text name options dialect cwd");
 }

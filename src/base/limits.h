@@ -24,6 +24,7 @@
 #define LIMIT_PREFACE 3                     /* warnings that run shows before the output */
 #define LIMIT_DIAGS 200                     /* problems reported per file; the rest is counted */
 #define LIMIT_REPLICAS 8192                 /* replicas of a job, all roles together */
+#define LIMIT_PROCESSES_PER_CPU 500         /* of one job; more get a warning */
 #define LIMIT_PROCESSES 65536               /* processes of a job, ranks included */
 #define LIMIT_SLOTS 4096                    /* processes of one replica */
 #define LIMIT_NAME 63                       /* a DNS label: job, role and host names */
@@ -60,6 +61,7 @@
 #define LIMIT_SESSION_S (12 * 3600)      /* for which a session lasts */
 #define LIMIT_KEY_S 60                   /* for which a one-time key can be used */
 #define LIMIT_METRIC_SERIES 4096         /* of a counter; the rest is counted together */
+#define LIMIT_STARTS_SENT (64 * 1024)    /* of requests for starts that wait for the shim */
 #define LIMIT_LINK_QUEUE_BYTES                                                                     \
     (16 * 1024 * 1024)                  /* not yet read by muster; beyond it agents wait */
 #define LIMIT_PACKET_BYTES (256 * 1024) /* one message of an agent or a rank wrapper */

@@ -36,7 +36,9 @@ static int read_run(struct arena *a, const struct run_ref *run, struct attach *h
         return err_set(e, -EPERM, "the run belongs to another user");
     r = away_read(a, fd, &how->away, e);
     if (r == -ENOENT)
-        return err_set(e, r, "it has ended, or runs on this machine");
+        return err_set(e, r,
+                       "it is not detached; only runs in a cluster and jobs of the daemon "
+                       "can be attached to");
     return r < 0 ? r : command_line_read(fd, &how->command, e);
 }
 
@@ -60,9 +62,19 @@ int attach_to(const struct run_ref *run, struct attach *how)
     return code;
 }
 
-/* A run that has ended, or that another muster has. 0: neither. */
+/* A run that has ended, or that somebody else has. 0: neither. */
 static int check(const struct run_ref *run)
 {
+    if (run->served && run->exit_code < 0 && !run->alive) {
+        (void)target_is_living(run);
+        return EXIT_MUSTER;
+    }
+    if (run->served && run->alive) {
+        tell_error("%s is a job of the daemon; --report is not supported: use muster show -o json "
+                   "%s after its end",
+                   run->id, run->id);
+        return EXIT_MUSTER;
+    }
     if (run->alive) {
         auto_strbuf struct strbuf who = STRBUF_INIT;
 
@@ -104,6 +116,7 @@ static int follow_served(struct arena *a, const struct run_ref *run, bool quiet)
     char *logs[] = {arena_strdup(a, "logs"), arena_strdup(a, "-f"), arena_strdup(a, run->id), NULL};
     char *wait[] = {arena_strdup(a, "wait"), arena_strdup(a, run->id), NULL};
     struct run_ref after;
+    struct err e;
 
     (void)snprintf(followed, sizeof(followed), "%s", run->id);
     (void)sigaction(SIGINT, &act, NULL);
@@ -114,8 +127,10 @@ static int follow_served(struct arena *a, const struct run_ref *run, bool quiet)
     after = *run;
     while (!*after.dir && after.alive) { /* it waits in the queue */
         (void)nanosleep(&moment, NULL);
-        if (runs_find(a, run->id, RUNS_NEWEST, &after, NULL) < 0)
+        if (runs_find(a, run->id, RUNS_NEWEST, &after, &e) < 0) {
+            tell_error("%s", e.text);
             return EXIT_MUSTER;
+        }
     }
     (void)verb_logs.run(&verb_logs, 3, logs);
     int code = verb_wait.run(&verb_wait, 2, wait);

@@ -26,7 +26,6 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
     struct operands ops;
     struct cluster cluster;
     struct run_ref run;
-    struct err e;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
     if (code == 0)
@@ -43,8 +42,9 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
         code = target_is_living(&run);
     if (code != 0)
         return code;
-    if (runs_ask(&run, o.now ? "kill" : "cancel", NULL, &e) < 0)
-        return target_failed(&run, &e);
+    code = target_request(a, &run, o.now ? "kill" : "cancel");
+    if (code != 0)
+        return code;
     printf("%s: being stopped%s\n", run.id, o.now ? " at once" : "");
     return finish_output();
 }

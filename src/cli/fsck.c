@@ -25,13 +25,24 @@ static void tell_problem(const char *text, bool mended)
     printf("%s%s\n", safe.buf, mended ? " (removed)" : "");
 }
 
+static void tell_checked(const struct fsck_result *r)
+{
+    if (r->no_database)
+        printf("there is no database: no job was submitted to a daemon\n");
+    else
+        printf("checked %zu job%s, %zu run director%s and %zu snapshot%s: %zu problem%s\n", r->jobs,
+               r->jobs == 1 ? "" : "s", r->directories, r->directories == 1 ? "y" : "ies",
+               r->snapshots, r->snapshots == 1 ? "" : "s", r->problems,
+               r->problems == 1 ? "" : "s");
+}
+
 static int run_fsck(const struct verb *verb, int argc, char **argv)
 {
     static char muster[] = "muster";
     auto_free char **words = xcalloc((size_t)argc + 2, sizeof(*words));
     struct options o = {0};
     struct operands ops;
-    size_t left = 0;
+    struct fsck_result found;
     struct err e;
 
     words[0] = muster;
@@ -45,13 +56,14 @@ static int run_fsck(const struct verb *verb, int argc, char **argv)
         return EXIT_FAILED;
     }
     const struct fsck_options how = {.repair = o.repair, .tell = tell_problem};
-    if (daemon_fsck(&how, &left, &e) < 0) {
+    if (daemon_fsck(&how, &found, &e) < 0) {
         tell_error("%s%s", e.text,
                    e.code == -EBUSY ? "; end it first (its jobs continue): SIGTERM" : "");
         return EXIT_FAILED;
     }
+    tell_checked(&found);
     code = finish_output();
-    return code ? code : left ? EXIT_FAILED : EXIT_FINE;
+    return code ? code : found.problems > found.mended ? EXIT_FAILED : EXIT_FINE;
 }
 
 static const struct opt opts[] = {

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/nearest.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "cli/cluster_jobs.h"
@@ -20,11 +22,18 @@
 struct options {
     const char *output, *state, *queue;
     bool running, quiet, all, watch;
-    struct operands ops; /* @ID, or a part of the name */
+    struct operands ops; /* @ID, the beginning of an id, or a part of a name */
     struct cluster_options cluster;
 };
 
 #define WATCH_MS 1000
+
+/* What `state` of struct run_ref may be: phases, outcomes, and words of client/runs.h. */
+static const char *const states[] = {
+    "waiting",   "starting", "pending",  "running",   "paused",     "held",          "debugging",
+    "stopping",  "killing",  "ending",   "succeeded", "failed",     "cancelled",     "lost",
+    "no daemon", "stopped",  "detached", "refused",   "unreadable", "not responding",
+    "invalid",   "unseen"}; /* the last two: in a cluster */
 
 /* Also one that goes on without its muster or its daemon. */
 static bool is_open(const struct run_ref *run)
@@ -60,9 +69,13 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
     if ((o->running && !is_open(run)) || (o->state && !is_listed(o->state, run->state)) ||
         (o->queue && (!run->queue || strcmp(o->queue, run->queue) != 0)))
         return false;
-    for (int i = 0; i < o->ops.n; i++)
-        named |= target_is_array(o->ops.v[i]) ? runs_in_array(runs, run, o->ops.v[i])
-                                              : strstr(run->name, o->ops.v[i]) != NULL;
+    for (int i = 0; i < o->ops.n; i++) {
+        const char *word = o->ops.v[i];
+
+        named |= target_is_array(word)
+                     ? runs_in_array(runs, run, word)
+                     : strstr(run->name, word) != NULL || strncmp(run->id, word, strlen(word)) == 0;
+    }
     return named;
 }
 
@@ -231,6 +244,13 @@ static void print_row(struct arena *a, const struct run_ref *run, ns_t now, bool
     putchar('\n');
 }
 
+/* Of all ways to list them: a list that is not complete says so. */
+static void tell_unlisted(const struct runs *runs)
+{
+    if (runs->unlisted)
+        tell_note(runs->unlisted);
+}
+
 /* Those that have not ended, and the newest others. */
 static void print_table(struct arena *a, const struct runs *runs, const struct options *o)
 {
@@ -293,8 +313,10 @@ static int watch(struct options *o)
 
         runs_list(a, &runs);
         filter(&runs, o, a);
-        if (first)
+        if (first) {
+            tell_unlisted(&runs);
             print_table(a, &runs, o);
+        }
         for (size_t i = 0; i < runs.n; i++) {
             const struct run_ref *run = &runs.v[i];
 
@@ -322,6 +344,28 @@ static const char *of_the_daemon(const struct options *o)
     return o->queue ? "--queue" : NULL;
 }
 
+/* Each word of --state has to be one: a typing error would match nothing. */
+static int check_states(const struct verb *verb, const char *list)
+{
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        auto_free char *word = xstrndup(at, strcspn(at, ","));
+        auto_strbuf struct strbuf hint = STRBUF_INIT;
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+            known |= strcmp(states[i], word) == 0;
+        if (known)
+            continue;
+        const char *near = nearest_word(word, states, ARRAY_SIZE(states));
+        for (size_t i = 0; !near && i < ARRAY_SIZE(states); i++)
+            strbuf_addf(&hint, "%s%s", i ? ", " : "; states are ", states[i]);
+        if (near)
+            strbuf_addf(&hint, "; did you mean %s?", near);
+        return usage_error(verb, "unknown state \"%s\"%s", word, hint.buf);
+    }
+    return 0;
+}
+
 static int run_list(const struct verb *verb, int argc, char **argv)
 {
     auto_arena struct arena *a = arena_new();
@@ -331,6 +375,8 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     int code = target_operands(verb, &o, argc, argv, LIMIT_OPERANDS, &o.ops);
     bool table = strcmp(o.output, "human") == 0 || strcmp(o.output, "wide") == 0;
 
+    if (code == 0)
+        code = check_states(verb, o.state);
     if (code == 0)
         code = cluster_choose(verb, &o.cluster, of_the_daemon(&o), &cluster);
     if (code != 0)
@@ -347,6 +393,7 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     if (code != 0)
         return code;
     filter(&runs, &o, a);
+    tell_unlisted(&runs);
     if (strcmp(o.output, "json") == 0)
         print_json(&runs);
     else if (strcmp(o.output, "yaml") == 0)
@@ -384,10 +431,11 @@ static const struct opt_part parts[] = {CLUSTER_PART(struct options, cluster), O
 
 const struct verb verb_list = {
     .name = "list",
-    .synopsis = "[OPTION…] [NAME… | @ID…]",
+    .synopsis = "[OPTION…] [NAME… | ID… | @ID…]",
     .summary = "list running and finished jobs",
     .about =
-        "NAME is a part of a job's name, @ID means all jobs of an array. "
+        "NAME is a part of a job's name, ID an id or the beginning of one, @ID means all jobs of "
+        "an array. "
         "Shows the newest 20 runs and all that have not ended; -q and -o json list every run. The "
         "state of a run that has ended is its outcome, or `lost` if the muster process was killed; "
         "one that continues in a cluster is `detached`; a job that waits in the daemon's queue is "

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -60,6 +61,17 @@ static bool has_stack(void)
     return false;
 }
 
+/* Relative to what? The daemon is in another directory than who asks it. */
+static bool has_home(void)
+{
+    const char *home = getenv("MUSTER_HOME");
+
+    if (!home || !*home || *home == '/')
+        return true;
+    tell_error("MUSTER_HOME must be an absolute path, not \"%s\"", home);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (!io_fill_streams())
@@ -92,6 +104,8 @@ int main(int argc, char **argv)
 
     if (meant && !line)
         verb = meant;
+    if (verb && !has_home())
+        return verb->usage_exit;
     if (verb && !has_stack())
         return verb->usage_exit == EXIT_MUSTER ? EXIT_MUSTER : EXIT_FAILED;
     return verb ? verb->run(verb, argc - 1, argv + 1) : unknown_verb(argv[1]);

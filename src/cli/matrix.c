@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/nearest.h"
+#include "cli/tell.h"
 
 static bool is_name(const char *name, size_t n)
 {
@@ -86,6 +88,57 @@ void matrix_put(struct json *j, const struct strvec *matrix)
         json_end(j);
     }
     json_end(j);
+}
+
+/* Is {NAME} at `at` a placeholder, by its looks? ${NAME} is the shell's. */
+static size_t placeholder(const char *word, const char *at)
+{
+    size_t n = strcspn(at + 1, "}");
+
+    return at[1 + n] && is_name(at + 1, n) && (at == word || at[-1] != '$') ? n : 0;
+}
+
+static bool is_of(const struct strvec *matrix, const char *name, size_t n)
+{
+    for (size_t i = 0; i < matrix->n; i++)
+        if (strncmp(matrix->v[i], name, n) == 0 && matrix->v[i][n] == '=')
+            return true;
+    return false;
+}
+
+static void warn_unknown(const struct strvec *matrix, const char *name)
+{
+    auto_strvec struct strvec names = STRVEC_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+
+    for (size_t i = 0; i < matrix->n; i++)
+        strvec_pushf(&names, "%.*s", (int)strcspn(matrix->v[i], "="), matrix->v[i]);
+    const char *near = nearest_word(name, (const char *const *)names.v, names.n);
+    strbuf_addf(&text, "{%s} in the command is not a name of --matrix, and is passed on as it is",
+                name);
+    if (near)
+        strbuf_addf(&text, "; did you mean {%s}?", near);
+    else if (matrix->n == 0)
+        strbuf_addstr(&text, "; MUSTER_ARRAY_INDEX in the environment has the job's number");
+    tell_warning(text.buf);
+}
+
+void matrix_warn(const struct strvec *matrix, int64_t count, char *const *words, int n)
+{
+    auto_strvec struct strvec told = STRVEC_INIT;
+
+    for (int i = 0; (matrix->n > 0 || count > 1) && i < n; i++)
+        for (const char *at = strchr(words[i], '{'); at; at = strchr(at + 1, '{')) {
+            size_t len = placeholder(words[i], at);
+            bool before = len == 0 || is_of(matrix, at + 1, len);
+
+            for (size_t k = 0; !before && k < told.n; k++)
+                before = strlen(told.v[k]) == len && memcmp(told.v[k], at + 1, len) == 0;
+            if (before)
+                continue;
+            strvec_pushf(&told, "%.*s", (int)len, at + 1);
+            warn_unknown(matrix, told.v[told.n - 1]);
+        }
 }
 
 /* --- for the daemon --------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@
 int matrix_check(const struct verb *verb, const struct strvec *matrix, int64_t count,
                  int64_t *ret_total);
 
+/* Warns of {NAME} in the words of the command of an array that no --matrix has. */
+void matrix_warn(const struct strvec *matrix, int64_t count, char *const *words, int n);
+
 /* "matrix":[{"name","values"}…] */
 void matrix_put(struct json *j, const struct strvec *matrix);
 

@@ -78,8 +78,10 @@ static void read_plan(struct gathered *g, int dir_fd)
     auto_strbuf struct strbuf text = STRBUF_INIT;
 
     g->withheld = true;
-    if (io_read_regular(dir_fd, "plan.json", (size_t)2 * LIMIT_PLAN_BYTES, &text, NULL) < 0)
+    if (io_read_regular(dir_fd, RUNDIR_PLAN, (size_t)2 * LIMIT_PLAN_BYTES, &text, NULL) < 0)
         return;
+    if (g->job)
+        rundir_plan_attempt(&text, g->job->attempt);
     const struct node *root = json_node(g->a, text.buf, text.len), *jobs = node_get(root, "jobs");
     if (!jobs || jobs->type != NODE_SEQ || jobs->n == 0)
         return;
@@ -210,7 +212,9 @@ static void write_text(const struct gathered *g, struct strbuf *out)
     if (g->story && g->story->to > g->story->from)
         strbuf_addf(out, "  took %s\n",
                     duration_text((g->story->to - g->story->from) / NS_PER_MS, took));
-    add_safe(out, "  started as: ", g->command_text.buf);
+    if (g->command_text.len > 0)
+        strbuf_addf(out, "  %s: ", command_line_label(&g->command));
+    add_safe(out, "", g->command_text.buf);
     add_safe(out, "  run directory: ", g->run->dir);
     if (g->story && g->story->n_rows > 0) {
         strbuf_addstr(out, "\ntime line:\n");
@@ -231,6 +235,7 @@ static void write_html(const struct gathered *g, struct strbuf *out)
                            .dialect = g->run->dialect,
                            .state = g->run->state,
                            .failed = g->run->exit_code > 0,
+                           .command_label = command_line_label(&g->command),
                            .command = g->command_text.len ? g->command_text.buf : NULL,
                            .directory = g->command.cwd,
                            .made = clock_real(),

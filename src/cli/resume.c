@@ -169,7 +169,6 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
     struct operands ops;
     struct cluster cluster;
     struct run_ref run;
-    struct err e;
     int code = target_operands(verb, &o, argc, argv, 1, &ops);
 
     if (code == 0)
@@ -184,8 +183,9 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
         code = check_file(a, &o, &run);
     if (code != 0)
         return code;
-    if (runs_ask(&run, "resume", NULL, &e) < 0)
-        return target_failed(&run, &e);
+    code = target_request(a, &run, "resume");
+    if (code != 0)
+        return code;
     printf("%s: being resumed\n", run.id);
     return finish_output();
 }

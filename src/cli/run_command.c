@@ -207,8 +207,8 @@ static int check_file(const struct verb *verb, const struct command_options *o,
     if (ops->n != 1)
         return usage_error(verb,
                            ops->n == 0 ? "a job FILE is required, or -n N -- CMD…"
-                                       : "run takes one job FILE, not %d",
-                           ops->n);
+                                       : "%s takes one job FILE, not %d",
+                           verb->name, ops->n);
     if (o->hosts)
         return usage_error(verb, "--hosts requires -n; the job file sets the number of replicas "
                                  "(use --scale ROLE=N to change it)");

@@ -533,6 +533,7 @@ static int work_submit(const struct order *o)
         return refuse(400, "cannot determine the working directory");
     if (submit_code_take(&r.so, &s, cwd, &copied, &e) < 0)
         return refuse(422, "%s", e.text);
+    r.so.by_http = true;
     submit_put_request(&request, &r.so, &s, &r.kept, cwd, &copied);
     if (request.len > LIMIT_SUBMIT_BYTES)
         return refuse(413, "the submission has %zu bytes with its environment; the limit is %d",

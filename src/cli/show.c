@@ -78,7 +78,8 @@ static void print_command(const struct run_ref *run)
     if (fd < 0 || command_line_read(fd, &c, NULL) < 0)
         return;
     command_line_text(&c, &text);
-    print_safe("  started as: ", text.buf, "\n");
+    printf("  %s: ", command_line_label(&c));
+    print_safe("", text.buf, "\n");
     print_safe("  in: ", c.cwd, "\n");
 }
 

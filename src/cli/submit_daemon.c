@@ -92,6 +92,8 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_object(j);
     put_words(j, "argv", words->v, (int)words->n);
     json_kv_str(j, "cwd", cwd);
+    if (o->by_http)
+        json_kv_bool(j, "http", true);
     json_kv_str(j, "snapshot", code->name);
     json_kv_str(j, "code_root", code->root);
     put_env(j, o);
@@ -168,6 +170,18 @@ int submit_check_options(const struct verb *verb, const struct submit_options *o
     return matrix_check(verb, &o->matrix, o->count, &total);
 }
 
+/* The daemon plans the job when it starts, and nobody reads its notes then. */
+static void warn_crowd(struct arena *a, const struct job_spec *spec)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < spec->n_roles; i++)
+        n += (uint64_t)spec->roles[i].replicas * (uint64_t)spec->roles[i].slots;
+    const char *crowd = plan_crowd(a, n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    if (crowd)
+        tell_warning(crowd);
+}
+
 static int start_daemon(struct err *e)
 {
     auto_free char *program = place_find("serve");
@@ -227,6 +241,8 @@ int submit_to_daemon(const struct verb *verb, const struct strvec *words, struct
         return verb->usage_exit;
     }
     tell_changes(&s.changes);
+    warn_crowd(a, s.spec);
+    matrix_warn(&o->matrix, o->count, ops->rest, ops->rest ? ops->n_rest : 0);
     if (submit_code_take(o, &s, cwd, &code, &e) < 0) {
         tell_error("%s", e.text);
         return EXIT_FAILED;

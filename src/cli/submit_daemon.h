@@ -25,7 +25,8 @@ struct submit_options {
     struct strvec matrix;
     bool array_id, in_place, snapshot;
     bool replace, no_autostart, quiet;
-    bool wait; /* in a cluster */
+    bool wait;    /* in a cluster */
+    bool by_http; /* no option: it came so (serve_work.c) */
 
     struct job_options job;
 };

@@ -1,9 +1,12 @@
 /* target.c - see target.h. */
 #include "cli/target.h"
 
+#include <string.h>
+
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/tell.h"
+#include "job/job.h"
 
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
                 struct run_ref *ret)
@@ -31,7 +34,8 @@ int target_array(const struct verb *verb, struct arena *a, const char *word, str
     ret->n = n;
     if (n > 0)
         return 0;
-    tell_error("array \"%s\" not found", word);
+    tell_error("array \"%s\" not found%s%s", word, all.unlisted ? "; " : "",
+               all.unlisted ? all.unlisted : "");
     print_try("muster list");
     return verb->usage_exit;
 }
@@ -89,13 +93,24 @@ int target_operands(const struct verb *verb, void *options, int argc, char **arg
     return 0;
 }
 
-static int ask_one(const struct run_ref *run, const char *request, const char *done)
+int target_request(struct arena *a, struct run_ref *run, const char *request)
+{
+    struct err e;
+    int r = runs_request(a, run, request, &e);
+
+    if (r == -ESRCH && strcmp(run->state, outcome_name(OUTCOME_CANCELLED)) == 0 &&
+        (strcmp(request, "cancel") == 0 || strcmp(request, "kill") == 0))
+        return 0;
+    return r == 0 ? 0 : r == -ESRCH ? target_is_living(run) : target_failed(run, &e);
+}
+
+static int ask_one(struct arena *a, struct run_ref *run, const char *request, const char *done)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
-    struct err e;
+    int code = target_request(a, run, request);
 
-    if (runs_ask(run, request, NULL, &e) < 0)
-        return target_failed(run, &e);
+    if (code != 0)
+        return code;
     add_as_typed(&text, done);
     printf("%s: %s\n", run->id, text.buf);
     return 0;
@@ -110,7 +125,7 @@ int target_ask_array(const struct verb *verb, const char *word, const char *requ
 
     for (size_t i = runs.n; code == 0 && i-- > 0;) /* from the end: none starts meanwhile */
         if (runs.v[i].alive) {
-            int r = ask_one(&runs.v[i], request, done);
+            int r = ask_one(a, &runs.v[i], request, done);
             result = result ? result : r;
         }
     if (code == 0)
@@ -132,6 +147,6 @@ int target_ask(const struct verb *verb, const struct operands *ops, const char *
     code = target_living(verb, a, word, &run);
     if (code != 0)
         return code;
-    code = ask_one(&run, request, done);
+    code = ask_one(a, &run, request, done);
     return code ? code : finish_output();
 }

@@ -37,6 +37,10 @@ int target_living(const struct verb *verb, struct arena *a, const char *word, st
 /* The second half of it: 0, or the exit code. */
 int target_is_living(const struct run_ref *run);
 
+/* Asks a living run for something. 0, or the exit code after telling why not. A job that is about
+ * to run, or to end, is waited for; one that was cancelled meanwhile is none to complain about. */
+int target_request(struct arena *a, struct run_ref *run, const char *request);
+
 /* "muster: error: RUN: text"; EXIT_FAILED. */
 int target_failed(const struct run_ref *run, const struct err *e);
 

@@ -151,6 +151,8 @@ static void print_jobs(struct collector *c, struct arena *a, struct top_state *s
     if (kept > 0)
         top_print_jobs(&out, data, columns_of_stdout());
     (void)fwrite(out.buf, 1, out.len, stdout);
+    if (data->unlisted)
+        tell_note(data->unlisted);
     if (kept == 0)
         (void)fprintf(stderr, st->all ? "there are no runs\n" : "no job is running\n");
 }

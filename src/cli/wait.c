@@ -102,6 +102,10 @@ static int wait_all(void)
             code = r;
         }
     }
+    if (runs.unlisted) { /* they have not ended, and nobody is there to wait with */
+        tell_error("%s", runs.unlisted);
+        code = code ? code : EXIT_MUSTER;
+    }
     return code;
 }
 

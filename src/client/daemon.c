@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "client/protocol.h"
 #include "doc/json_read.h"
 #include "rundir/places.h"
@@ -81,6 +82,41 @@ int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e)
     }
     strbuf_release(&an.body);
     return r;
+}
+
+/* --- jobs that cannot be listed --------------------------------------------------------------- */
+
+/* -1: a daemon runs, or was killed. */
+static int64_t left_waiting(int dir)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    uint32_t n;
+
+    if (io_read_regular(dir, DAEMON_WAITING, DURATION_TEXT, &text, NULL) < 0)
+        return -1;
+    strbuf_truncate(&text, strcspn(text.buf, "\n"));
+    return num_u32(text.buf, &n) < 0 ? -1 : (int64_t)n;
+}
+
+const char *daemon_unlisted(struct arena *a, int r, const struct err *e)
+{
+    static const char start[] = "start it with `muster serve`";
+    auto_free char *state = places_daemon_state();
+    auto_close int dir = state ? open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int64_t n;
+
+    if (r != -ENOENT && r != -ECONNREFUSED)
+        return arena_printf(a, "%s, so jobs that wait in its queue are not known", e->text);
+    if (dir < 0 || faccessat(dir, DAEMON_DATABASE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+        return NULL;
+    n = left_waiting(dir);
+    if (n == 0)
+        return NULL;
+    if (n < 0)
+        return arena_printf(a, "the daemon is not running, and jobs may wait in its store; %s",
+                            start);
+    return arena_printf(a, "the daemon is not running, and %lld %s in its store; %s", (long long)n,
+                        n == 1 ? "job waits" : "jobs wait", start);
 }
 
 /* --- starting --------------------------------------------------------------------------------- */

@@ -15,9 +15,10 @@
  *     {…,"request":"forget","id"}        {…}: a job that has ended is not listed any more
  *     {…,"request":"open","job"?}        {…,"url"}: the page, with a key that can be used once
  *
- * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ended"),"outcome",
- * "exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),"waiting"};
- * one of an array also {"array" (id of its first job),"array_index","matrix":"lr=0.1 seed=1"}.
+ * A job: {"id","name","dialect","phase" ("waiting", "paused", "running", "ending", "ended"),
+ * "outcome","exit_code","queue","priority","submitted","started","ended" (ns, 0: not yet),
+ * "waiting"}; one of an array also {"array" (id of its first job),"array_index",
+ * "matrix":"lr=0.1 seed=1"}.
  * Jobs that run have a control socket of their own, as foreground runs do.
  */
 #ifndef CLIENT_DAEMON_H
@@ -47,6 +48,15 @@ struct daemon_jobs {
     size_t n;
 };
 int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
+
+/* What a daemon that ends leaves beside its database: how many jobs wait in it, as text. It is not
+ * there while one runs, nor after one that was killed. */
+#define DAEMON_WAITING "waiting"
+#define DAEMON_DATABASE "jobs.db"
+
+/* daemon_jobs() has failed with r and e: are there jobs that only a daemon can list? Then why they
+ * are missing, in the arena; NULL: there are none. */
+const char *daemon_unlisted(struct arena *a, int r, const struct err *e);
 
 /* Starts program ("muster-serve") as a daemon of this user in a session of its own and waits until
  * it answers. What it says goes to a log file beside its database. */

@@ -191,11 +191,25 @@ static struct run_ref nothing_known(const char *id, const char *dir)
                             .exit_code = -1};
 }
 
-static void fill_locked(struct arena *a, const char *dir, struct run_ref *ret)
+/* Its report is there before its directories are given back: it has ended, but for that. */
+static void fill_ending(struct arena *a, int dir_fd, struct run_ref *ret)
+{
+    const struct node *root;
+
+    if (read_report(a, dir_fd, NULL, &root, NULL) < 0)
+        return;
+    ret->name = node_text(node_find(root, "job", "name", NULL), "");
+    ret->dialect = node_text(node_find(root, "job", "dialect", NULL), "");
+    ret->state = "ending";
+}
+
+static void fill_locked(struct arena *a, int dir_fd, const char *dir, struct run_ref *ret)
 {
     auto_free char *scratch = xasprintf("%s/scratch", dir);
 
-    (void)fill_living(a, scratch, ret);
+    if (!fill_living(a, scratch, ret))
+        fill_ending(a, dir_fd, ret);
+    ret->served = faccessat(dir_fd, RUNDIR_SERVED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     ret->alive = true;
 }
 
@@ -208,7 +222,7 @@ int runs_at(struct arena *a, const char *dir, struct run_ref *ret, struct err *e
         return err_sys(e, -errno, "%s", dir);
     *ret = nothing_known(arena_strdup(a, slash ? slash + 1 : dir), arena_strdup(a, dir));
     if (flock(fd, LOCK_SH | LOCK_NB) < 0) {
-        fill_locked(a, dir, ret);
+        fill_locked(a, fd, dir, ret);
         return 0;
     }
     return fill_ended(a, fd, ret) ? 0 : err_set(e, -ENOENT, "%s is not a run directory", dir);
@@ -251,7 +265,7 @@ static bool living_at(struct arena *a, const char *dir, struct run_ref *ret)
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return false;
     ret->dir = arena_strdup(a, dir);
-    fill_locked(a, dir, ret);
+    fill_locked(a, fd, dir, ret);
     return true;
 }
 
@@ -304,9 +318,13 @@ static void add_served(struct arena *a, bool living, struct runs *runs)
 {
     struct daemon_jobs jobs;
     size_t known = runs->n;
+    struct err e;
+    int r = daemon_jobs(a, &jobs, &e);
 
-    if (daemon_jobs(a, &jobs, NULL) < 0)
+    if (r < 0) {
+        runs->unlisted = daemon_unlisted(a, r, &e);
         return;
+    }
     if (known)
         qsort(runs->v, known, sizeof(*runs->v), by_id);
     for (size_t i = 0; i < jobs.n; i++) {
@@ -365,7 +383,7 @@ static bool matches(const struct run_ref *ref, enum match how, const char *word)
     case MATCH_ANY:
         return true;
     case MATCH_ALIVE:
-        return ref->alive;
+        return ref->alive && strcmp(ref->state, "ending") != 0;
     case MATCH_ID:
         return strcmp(ref->id, word) == 0;
     case MATCH_NAME:
@@ -447,11 +465,13 @@ static int unknown(const struct runs *runs, const char *word, struct err *e)
         words[2 * i] = runs->v[i].id;
         words[2 * i + 1] = *runs->v[i].name ? runs->v[i].name : NULL;
     }
-    if (is_id(word))
+    if (is_id(word) && !runs->unlisted)
         return err_set(e, -ENOENT,
                        "run %s not found; old runs without outputs are deleted automatically "
                        "(see `muster prune --help`)",
                        word);
+    if (runs->unlisted)
+        return err_set(e, -ENOENT, "run \"%s\" not found; %s", word, runs->unlisted);
     const char *near = nearest_word(word, words, runs->n * 2);
     if (near)
         return err_set(e, -ENOENT, "run \"%s\" not found; did you mean %s?", word, near);
@@ -473,6 +493,8 @@ static int find_unnamed(const struct runs *runs, enum runs_want want, struct run
         r = pick(runs, MATCH_ANY, "", RUNS_NEWEST, ret, e);
     if (r != 0)
         return r < 0 ? r : 0;
+    if (runs->unlisted)
+        return err_set(e, -ENOENT, "no job is running; %s", runs->unlisted);
     if (want != RUNS_LIVING)
         return err_set(e, -ENOENT, "there are no runs");
     return runs->n == 0 ? err_set(e, -ENOENT, "no job is running")
@@ -601,6 +623,38 @@ int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_
     return r;
 }
 
+/* Nobody listens there any more, or yet. */
+static bool is_unanswered(int r)
+{
+    return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET;
+}
+
+static int look_again(struct arena *a, struct run_ref *run)
+{
+    struct run_ref now;
+
+    if (find_id(a, run->id, &now) || (*run->dir && runs_at(a, run->dir, &now, NULL) == 0)) {
+        *run = now;
+        return 0;
+    }
+    return -ENOENT;
+}
+
+int runs_request(struct arena *a, struct run_ref *run, const char *request, struct err *e)
+{
+    for (int i = 0;; i++) {
+        int r = runs_ask(run, request, NULL, e);
+
+        if (!is_unanswered(r) || i == RETRIES)
+            return r;
+        (void)usleep(RETRY_MS * 1000);
+        if (look_again(a, run) < 0)
+            return r;
+        if (!run->alive)
+            return err_set(e, -ESRCH, "it has ended");
+    }
+}
+
 static int report_of_ended(int fd, const struct run_ref *run, struct strbuf *ret, struct err *e)
 {
     auto_arena struct arena *a = arena_new();
@@ -628,7 +682,7 @@ int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e)
         if (ended)
             return report_of_ended(fd, run, ret, e);
         int r = runs_ask(run, "show", ret, e);
-        if (r == 0 || i == RETRIES || (r != -ENOENT && r != -ECONNREFUSED && r != -ECONNRESET))
+        if (!is_unanswered(r) || i == RETRIES)
             return r;
         (void)usleep(RETRY_MS * 1000);
     }

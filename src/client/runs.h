@@ -23,10 +23,10 @@ struct run_ref {
     const char *id, *name, *dialect; /* "" if unknown */
     const char *dir;                 /* the run directory */
     const char *scratch;             /* only if alive; NULL otherwise */
-    const char *state;  /* the phase, the outcome; "starting", "stopped", "not responding",
-                        * "refused", "detached", "lost", "unreadable", "waiting" (in the
-                        * daemon's queue), "no daemon" */
-    const char *remark; /* on the state: "supervisor stopped"; or "" */
+    const char *state;               /* the phase, the outcome; "starting", "ending", "stopped",
+                        * "not responding", "refused", "detached", "lost", "unreadable", "waiting"
+                        * (in the daemon's queue), "no daemon" */
+    const char *remark;              /* on the state: "supervisor stopped"; or "" */
     bool alive;
     bool refused;        /* alive, but of another user */
     pid_t pid;           /* of its muster process if stopped or not responding; else 0 */
@@ -52,7 +52,8 @@ struct run_ref {
 struct runs { /* in the arena, in the order in which they started */
     struct run_ref *v;
     size_t n, cap;
-    struct err fault; /* code 0, or the first directory of runs that could not be read */
+    struct err fault;     /* code 0, or the first directory of runs that could not be read */
+    const char *unlisted; /* why jobs that wait in the daemon may be missing; NULL: none are */
 };
 
 /* Lists all runs of this user. Unreadable ones are omitted, and so are those of a directory that
@@ -91,6 +92,10 @@ bool runs_is_stuck(const struct run_ref *run, struct err *e);
 /* Sends a request without parameters to a running job (ask.h); ret_body may be NULL. */
 int runs_ask(const struct run_ref *run, const char *request, struct strbuf *ret_body,
              struct err *e);
+
+/* The same for a verb that acts on it. A run that is about to listen, or has just ended, does not
+ * answer; then it is looked at again, and *run is what it is now. -ESRCH: it has ended. */
+int runs_request(struct arena *a, struct run_ref *run, const char *request, struct err *e);
 
 /* The report of a run as text: the final one, the current one, or one made from its journal. */
 int runs_report(const struct run_ref *run, struct strbuf *ret, struct err *e);

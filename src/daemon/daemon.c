@@ -332,6 +332,7 @@ static int load(struct daemon *d, int dir, struct err *e)
 
     if (r < 0)
         return r;
+    (void)unlinkat(dir, DAEMON_WAITING, 0);
     keep_clock(d, dir);
     if (store_last_number(d->store) > d->last_number)
         d->last_number = store_last_number(d->store);
@@ -387,6 +388,18 @@ static int open_socket_dir(struct err *e)
     return fd < 0 ? err_sys(e, -errno, "cannot open %s", dir) : fd;
 }
 
+/* For whoever looks while there is no daemon (client/daemon.h). */
+static void leave_word(const struct daemon *d, int dir)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n; i++)
+        n += d->jobs[i]->row.state == STORED_WAITING;
+    strbuf_addf(&text, "%zu\n", n);
+    (void)io_write_atomic(dir, DAEMON_WAITING, text.buf, text.len, NULL);
+}
+
 static void close_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
@@ -432,7 +445,7 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
 
     if (!state)
         return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
-    auto_free char *path = xasprintf("%s/jobs.db", state);
+    auto_free char *path = xasprintf("%s/" DAEMON_DATABASE, state);
     auto_close int lock = daemon_lock(state, e), dir = lock < 0 ? -1 : open_socket_dir(e);
 
     if (lock < 0 || dir < 0)
@@ -458,6 +471,8 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
         r = opts->front->open(&d, opts->front->options, dir, &d.front, e);
     if (r == 0)
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
+    if (r == 0)
+        leave_word(&d, home);
     end(&d);
     return r;
 }

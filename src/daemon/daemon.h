@@ -59,9 +59,13 @@ struct fsck_options {
     bool repair;
     void (*tell)(const char *text, bool mended); /* a problem */
 };
-/* Checks the database against the run directories. *ret_left: problems that were not mended.
- * -EBUSY: a daemon is running. */
-int daemon_fsck(const struct fsck_options *opts, size_t *ret_left, struct err *e)
+struct fsck_result {
+    bool no_database;                    /* nothing was ever submitted */
+    size_t jobs, directories, snapshots; /* that were checked */
+    size_t problems, mended;
+};
+/* Checks the database against the run directories. -EBUSY: a daemon is running. */
+int daemon_fsck(const struct fsck_options *opts, struct fsck_result *ret, struct err *e)
     __attribute__((weak));
 
 /* The names of kill_points.h, NULL-terminated. */

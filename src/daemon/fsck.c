@@ -32,7 +32,7 @@ struct check {
     char *runs; /* heap: where run directories are */
     struct known *v;
     size_t n, cap;
-    size_t problems, mended;
+    struct fsck_result found;
 };
 
 static void tell(struct check *c, bool mended, const char *fmt, ...)
@@ -45,8 +45,8 @@ static void tell(struct check *c, bool mended, const char *fmt, ...)
     va_start(ap, fmt);
     strbuf_vaddf(&text, fmt, ap);
     va_end(ap);
-    c->problems++;
-    c->mended += mended;
+    c->found.problems++;
+    c->found.mended += mended;
     c->opts->tell(text.buf, mended);
 }
 
@@ -128,6 +128,7 @@ static const struct known *find(const struct check *c, const char *id)
 /* Of a daemon whose database is gone, for example. One with a report is an ended run like any. */
 static void check_directory(struct check *c, const char *id)
 {
+    c->found.directories++;
     if (!has_file(c, id, RUNDIR_SERVED) || find(c, id) || has_file(c, id, "report.json"))
         return;
     tell(c, false,
@@ -140,6 +141,7 @@ static void check_snapshot(struct check *c, const char *store, const char *name)
 {
     auto_free char *path = xasprintf("%s/%s", store, name);
 
+    c->found.snapshots++;
     for (size_t i = 0; i < c->n; i++)
         if (c->v[i].snapshot && strcmp(c->v[i].snapshot, name) == 0)
             return;
@@ -180,6 +182,7 @@ static int check_all(struct check *c, struct err *e)
 {
     int r = store_each(c->store, keep, c, e);
 
+    c->found.jobs = c->n;
     for (size_t i = 0; i < c->n && r == 0; i++)
         check_job(c, &c->v[i]);
     if (r == 0) {
@@ -195,14 +198,14 @@ static int check_all(struct check *c, struct err *e)
     return r;
 }
 
-int daemon_fsck(const struct fsck_options *opts, size_t *ret_left, struct err *e)
+int daemon_fsck(const struct fsck_options *opts, struct fsck_result *ret, struct err *e)
 {
     auto_free char *state = places_daemon_state(), *scratch = places_scratch(NULL);
-    auto_free char *path = state ? xasprintf("%s/jobs.db", state) : NULL;
+    auto_free char *path = state ? xasprintf("%s/" DAEMON_DATABASE, state) : NULL;
     struct check c = {.opts = opts, .runs = places_runs(scratch, NULL)};
 
-    *ret_left = 0;
-    if (!path || access(path, F_OK) < 0) { /* nothing was ever submitted */
+    *ret = (struct fsck_result){.no_database = true};
+    if (!path || access(path, F_OK) < 0) {
         free(c.runs);
         return 0;
     }
@@ -212,6 +215,6 @@ int daemon_fsck(const struct fsck_options *opts, size_t *ret_left, struct err *e
         r = check_all(&c, e);
     store_close(c.store);
     free(c.runs);
-    *ret_left = c.problems - c.mended;
+    *ret = c.found;
     return r;
 }

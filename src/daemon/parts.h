@@ -127,7 +127,7 @@ void daemon_drop(struct daemon *d, struct served *s);
 /* Reads what the request says about the queue; a job without it needs nothing. */
 void served_read_needs(struct served *s);
 void served_free(struct served *s);
-const char *served_phase(const struct served *s); /* "waiting", "paused", "running", "ended", … */
+const char *served_phase(const struct served *s); /* "waiting", "running", "ending", "ended", … */
 void served_mark(struct served *s);               /* it takes part in the next round */
 
 /* Plans a waiting job and creates it: its first events are folded, nothing is committed. If it

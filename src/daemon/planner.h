@@ -17,7 +17,8 @@ struct submission { /* in an arena, which must outlive the plan */
     char **argv;    /* argv[0] is the verb; NULL-terminated, its order may be changed */
     int argc;
     const char *cwd;
-    char **env;       /* NULL-terminated */
+    char **env; /* NULL-terminated */
+    bool by_http;
     const char *file; /* text of the job file; NULL: none, argv has a command */
     size_t file_len;
 

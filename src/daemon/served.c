@@ -27,7 +27,7 @@ const char *served_phase(const struct served *s)
     if (s->row.state == STORED_ENDED)
         return "ended";
     if (s->act && s->act->job)
-        return job_state_name(s->act->job);
+        return job_live_state_name(s->act->job);
     return s->row.paused ? "paused" : "waiting";
 }
 
@@ -302,6 +302,7 @@ static int fill_dirs(struct active *act, const struct submission *sub, struct er
     for (int i = 0; i < sub->argc; i++)
         strvec_push(&line.argv, sub->argv[i]);
     line.cwd = xstrdup(sub->cwd);
+    line.by_http = sub->by_http;
     r = rundir_fill(&act->rd, act->planned.plan, e);
     if (r == 0)
         r = command_line_write(act->rd.fd, &line, e);

@@ -51,6 +51,7 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
         sub.file = file->text;
         sub.file_len = file->len;
     }
+    sub.by_http = node_get(root, "http") != NULL;
     array_read(a, node_get(whole, "array"), &sub);
     sub.snapshot = node_text(node_get(root, "snapshot"), NULL);
     sub.code_root = node_text(node_get(root, "code_root"), NULL);

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -35,6 +37,7 @@ struct walk {
     size_t seen, before;
     struct share *shares; /* heap */
     size_t n_shares, cap_shares;
+    const char *option; /* what the user can do if it cannot be done */
     struct err *e;
 };
 
@@ -100,6 +103,24 @@ static void add(struct walk *w, const struct code_entry *entry)
     list->v[list->n++] = *entry;
 }
 
+/* A file system like /proc or /sys. */
+static bool is_kernels(int fd)
+{
+    static const long types[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
+                                 DEBUGFS_MAGIC,    TRACEFS_MAGIC, CGROUP2_SUPER_MAGIC};
+    struct statfs fs;
+
+    for (size_t i = 0; fstatfs(fd, &fs) == 0 && i < ARRAY_SIZE(types); i++)
+        if ((long)fs.f_type == types[i])
+            return true;
+    return false;
+}
+
+static const char *place_of(const struct walk *w)
+{
+    return w->list->place ? w->list->place : "sent to the pods";
+}
+
 /* --- directories ------------------------------------------------------------------------------ */
 
 static int walk_dir(struct walk *w, int fd, const char *path, int depth);
@@ -156,6 +177,9 @@ static int walk_dir(struct walk *w, int fd, const char *path, int depth)
     struct dirent **names = NULL;
     int n, r = 0;
 
+    if (is_kernels(fd))
+        return err_set(w->e, -EINVAL, "%s%s%s cannot be %s: it is a file system of the kernel; %s",
+                       w->from, *path ? "/" : "", path, place_of(w), w->option);
     if (depth > LIMIT_TREE_DEPTH)
         return err_set(w->e, -ELOOP, "%s/%s: more than %d directories within each other", w->from,
                        path, LIMIT_TREE_DEPTH);
@@ -197,7 +221,7 @@ static int by_files(const void *a, const void *b)
     return (x->files < y->files) - (x->files > y->files);
 }
 
-static int refuse(const struct walk *w, const char *option)
+static int refuse(const struct walk *w)
 {
     auto_strbuf struct strbuf names = STRBUF_INIT;
     bool many = w->list->bytes + w->bytes <= LIMIT_CODE_BYTES;
@@ -219,8 +243,8 @@ static int refuse(const struct walk *w, const char *option)
                    "what the job does not need in .amlignore, or %s",
                    w->from, w->seen >= SEEN_AT_MOST ? "more than " : "",
                    (long long)((w->bytes + (1 << 20) - 1) >> 20), w->seen, LIMIT_CODE_BYTES >> 20,
-                   LIMIT_CODE_FILES, w->list->place ? w->list->place : "sent to the pods",
-                   names.len ? "; largest: " : "", names.buf, option);
+                   LIMIT_CODE_FILES, place_of(w), names.len ? "; largest: " : "", names.buf,
+                   w->option);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -265,8 +289,14 @@ int code_add(struct code_list *list, const char *from, const char *to, const cha
 
     if (!list->a)
         list->a = arena_new();
-    struct walk w = {
-        .list = list, .from = arena_strdup(list->a, from), .to = arena_strdup(list->a, to), .e = e};
+    struct walk w = {.list = list,
+                     .from = arena_strdup(list->a, from),
+                     .to = arena_strdup(list->a, to),
+                     .option = option,
+                     .e = e};
+    if (strcmp(from, "/") == 0)
+        return err_set(e, -EINVAL, "/ cannot be %s: it has all files of this machine; %s",
+                       place_of(&w), option);
     if (stat(from, &st) < 0)
         return err_sys(e, -errno, "cannot access %s", from);
     if (S_ISDIR(st.st_mode))
@@ -275,7 +305,7 @@ int code_add(struct code_list *list, const char *from, const char *to, const cha
         add(&w, &(struct code_entry){
                     .from = w.from, .to = w.to, .mode = st.st_mode, .size = st.st_size});
     if (r == 0 && is_too_much(&w))
-        r = refuse(&w, option);
+        r = refuse(&w);
     list->bytes += w.bytes;
     free(w.shares);
     return r;

@@ -152,7 +152,9 @@ struct engine_ops {
     /* create the replica for this attempt, without a command */
     void (*open)(struct engine *en, uint32_t replica, uint32_t attempt);
     void (*start)(struct engine *en, uint32_t process, struct start start);
-    void (*signal)(struct engine *en, int sig); /* to every running command and rank */
+    /* To every running command and rank. SIGTERM ends the attempt: a start that was asked for and
+     * has not begun may be left out, and is reported as OBS_SPAWN_FAILED, ENDING_NOT_STARTED. */
+    void (*signal)(struct engine *en, int sig);
     /* SIGKILL to every process of the job; after release, also limit the wait for its end */
     void (*kill)(struct engine *en);
     void (*kill_role)(struct engine *en, uint32_t role); /* the same for one role */

@@ -152,7 +152,7 @@ static void answer_state(struct client *c, const struct strbuf *body)
     json_kv_str(&j, "id", job->plan->facts->site.run_id);
     json_kv_str(&j, "name", job->plan->spec->name);
     json_kv_str(&j, "dialect", job->plan->spec->dialect);
-    json_kv_str(&j, "phase", job_state_name(job));
+    json_kv_str(&j, "phase", job_live_state_name(job));
     json_kv_str(&j, "remark", stopped(c) ? "supervisor stopped" : "");
     json_kv_int(&j, "started", job->created);
     json_kv_int(&j, "now", clock_run());

@@ -199,13 +199,17 @@ static void answer(struct http_exchange *c, const struct http_answer *a, bool he
     send_plain(c, &text, true);
 }
 
-static void refuse(struct http_exchange *c, int status)
+static void refuse(struct http_exchange *c, int status, size_t body_limit)
 {
     struct http_answer a = HTTP_ANSWER_INIT;
 
     a.status = status;
     if (c->server->service.refuse)
-        c->server->service.refuse(c->server->service.ctx, status, &a);
+        c->server->service.refuse(c->server->service.ctx, status,
+                                  status == 413   ? body_limit
+                                  : status == 431 ? LIMIT_HTTP_HEAD_BYTES
+                                                  : 0,
+                                  &a);
     else
         strbuf_addf(&a.body, "%s\n", http_reason(status));
     answer(c, &a, false, false);
@@ -237,7 +241,7 @@ static bool admit(struct http_exchange *c)
     if (most < 0)
         answer(c, &a, c->is_head, false);
     else if (c->rq.body_len > (size_t)most)
-        refuse(c, 413);
+        refuse(c, 413, (size_t)most);
     http_answer_release(&a);
     return c->server && c->doing == READING;
 }
@@ -249,7 +253,7 @@ static bool read_head(struct http_exchange *c)
     struct strbuf text = STRBUF_INIT;
 
     if (used < 0)
-        refuse(c, (int)-used);
+        refuse(c, (int)-used, c->server->service.body_limit);
     if (used <= 0)
         return false;
     c->head = (size_t)used;

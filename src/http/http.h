@@ -42,8 +42,9 @@ struct http_service {
      * why it is refused; the connection ends then. NULL: body_limit for all. */
     ssize_t (*admit)(void *ctx, struct http_exchange *x, const struct http_request *rq,
                      struct http_answer *answer);
-    /* Words for a request that the server itself refuses. NULL: its status, as text. */
-    void (*refuse)(void *ctx, int status, struct http_answer *answer);
+    /* Words for a request that the server itself refuses. limit: in bytes, of 413 the body's, of
+     * 431 the head's; else 0. NULL: its status, as text. */
+    void (*refuse)(void *ctx, int status, size_t limit, struct http_answer *answer);
     unsigned connections; /* at once; 0: LIMIT_HTTP_CONNECTIONS */
 };
 

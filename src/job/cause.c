@@ -375,7 +375,7 @@ enum outcome job_proc_outcome(const struct job *job, uint32_t process)
 {
     const struct proc *p = &job->procs[process];
 
-    if (p->state == PROC_PENDING)
+    if (p->state == PROC_PENDING || p->end.exec_errno == ENDING_NOT_STARTED)
         return OUTCOME_NEVER_STARTED;
     if (p->state != PROC_ENDED)
         return job->phase == JOB_ENDED ? OUTCOME_STOPPED : OUTCOME_NONE;

@@ -23,6 +23,7 @@
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -83,7 +84,9 @@ struct ending {
      * reach another replica), EVICTED, GONE (removed). Nothing else is known then: how its
      * processes ended follows from that. NONE: nothing. */
     enum cause_kind fate;
-    int exec_errno;     /* -errno if exec or its preparation failed; 0 otherwise */
+    /* -errno if exec or its preparation failed; ENDING_NOT_STARTED: the attempt was stopped before;
+     * 0 otherwise */
+    int exec_errno;
     char exec_what[64]; /* the step that failed: "exec", "chdir /x" */
     char program[64];   /* rank: what could not be executed; "" = not told */
     char init[64];      /* the init command that ended; "" = the process itself */
@@ -102,6 +105,7 @@ struct ending {
     int64_t shm_size, shm_free; /* of /dev/shm after its end, bytes; shm_size 0: unknown */
 };
 
+#define ENDING_NOT_STARTED (-ECANCELED)
 #define ENDING_UNKNOWN                                                                             \
     ((struct ending){.code = -1, .max_rss = -1, .memory_limit = -1, .memory_peak = -1})
 
@@ -532,6 +536,8 @@ bool job_resumable(const struct job *job);
 
 /* "debugging", or the name of the phase. */
 const char *job_state_name(const struct job *job);
+/* The same while its run lives: "ending" after the end, until nothing of it is left. */
+const char *job_live_state_name(const struct job *job);
 
 /* What the replica (or WAITING_JOB) waits for; NULL: nothing known. */
 const struct wait_reason *job_waiting(const struct job *job, uint32_t replica);

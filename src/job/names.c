@@ -65,6 +65,11 @@ const char *job_state_name(const struct job *job)
     return job_phase_name(job->phase);
 }
 
+const char *job_live_state_name(const struct job *job)
+{
+    return job->phase == JOB_ENDED ? "ending" : job_state_name(job);
+}
+
 const char *event_type_name(enum event_type t)
 {
     static const char *const names[] = {
@@ -105,6 +110,8 @@ const char *ending_words(struct arena *a, const struct ending *e)
 {
     if (e->fate != CAUSE_NONE)
         return cause_kind_name(e->fate);
+    if (e->exec_errno == ENDING_NOT_STARTED)
+        return "not started";
     if (e->exec_errno)
         return "could not be executed";
     if (!e->known)

@@ -19,7 +19,7 @@ static void kv_time(struct json *j, const char *key, ns_t at)
     json_kv_str(j, key, at ? clock_rfc3339(at, text) : NULL);
 }
 
-static void kv_code(struct json *j, int code, int sig)
+void report_kv_code(struct json *j, int code, int sig)
 {
     json_key(j, "exit_code");
     if (code >= 0)
@@ -147,7 +147,7 @@ static void replicas(const struct job *job, struct json *j)
         json_kv_str(j, "host", r->host);
         json_kv_int(j, "restarts", v.restarts);
         kv_outcome(job, j, v.outcome);
-        kv_code(j, v.exit_code, v.signal);
+        report_kv_code(j, v.exit_code, v.signal);
         json_kv_str(j, "stopped_because_of",
                     v.outcome == OUTCOME_STOPPED && by >= 0 ? job->plan->replicas[by].name : NULL);
         kv_time(j, "started", v.started);
@@ -169,7 +169,8 @@ static void rank_row(const struct job *job, struct json *j, uint32_t rank, uint3
     json_kv_int(j, "rank", rank);
     json_kv_str(j, "replica", job->plan->replicas[replica].name);
     kv_outcome(job, j, o);
-    kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end), end->signal);
+    report_kv_code(j, !end->at || end->signal || !end->known ? -1 : ending_exit_code(end),
+                   end->signal);
     kv_time(j, "started", started);
     kv_time(j, "ended", end->at);
     json_kv_str(j, "log", log);

@@ -31,6 +31,9 @@ struct report_context {
     const char *aside; /* one more clause for the verdict; or NULL, or "" */
 };
 
+/* "exit_code" (null if negative) and "signal" (null if 0) of an end. */
+void report_kv_code(struct json *j, int code, int sig);
+
 void report_write(const struct job *job, const struct report_context *ctx, struct json *j);
 
 #endif

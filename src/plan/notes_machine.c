@@ -35,9 +35,24 @@ bool plan_calls_python(const struct job_spec *spec)
     return spec->mpi && argv_names_python(spec->mpi->program);
 }
 
+const char *plan_crowd(struct arena *a, uint64_t processes, int cpus)
+{
+    if (cpus <= 0 || processes <= (uint64_t)cpus * LIMIT_PROCESSES_PER_CPU)
+        return NULL;
+    return arena_printf(a,
+                        "%llu processes on %d CPU%s: the start is slow, and limits of processes "
+                        "and open files may be reached (see `muster doctor`)",
+                        (unsigned long long)processes, cpus, cpus == 1 ? "" : "s");
+}
+
 void note_machine(struct notes *ns, const struct plan *plan)
 {
     const struct facts *facts = plan->facts;
+    auto_arena struct arena *a = arena_new();
+    const char *crowd = plan_crowd(a, plan->n_processes, facts->machine.cpus);
+
+    if (crowd)
+        note_add(ns, SEV_WARNING, "%s", crowd);
 
     if (facts->machine.python_link && plan_calls_python(plan->spec))
         note_add(ns, SEV_NOTE, "python not found; using %s", facts->machine.python3);

@@ -131,6 +131,9 @@ const struct missing *plan_missing(const struct plan *plan, const struct process
 /* One sentence: what is missing, and what to do about it. */
 const char *missing_text(struct arena *a, const struct plan *plan, const struct missing *m);
 /* All of them; the same text for several roles is merged: "ROLE, ROLE: TEXT". */
+/* A sentence if a job has far more processes than the machine has CPUs (0: unknown); else NULL. */
+const char *plan_crowd(struct arena *a, uint64_t processes, int cpus);
+
 size_t plan_missing_texts(struct arena *a, const struct plan *plan, const char ***ret);
 /* Is there any such process? */
 bool plan_refused(const struct plan *plan);

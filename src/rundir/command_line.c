@@ -41,6 +41,8 @@ int command_line_write(int run_fd, const struct command_line *c, struct err *e)
         json_str(&j, c->argv.v[i]);
     json_end(&j);
     json_kv_str(&j, "cwd", c->cwd);
+    if (c->by_http)
+        json_kv_bool(&j, "http", true);
     json_end(&j);
     strbuf_addch(&sb, '\n');
     return io_write_atomic(run_fd, COMMAND_NAME, sb.buf, sb.len, e);
@@ -71,7 +73,13 @@ int command_line_read(int run_fd, struct command_line *ret, struct err *e)
     for (size_t i = 0; i < argv->n; i++)
         strvec_push(&ret->argv, argv->items[i]->text);
     ret->cwd = xstrdup(cwd->text);
+    ret->by_http = node_get(root, "http") != NULL;
     return 0;
+}
+
+const char *command_line_label(const struct command_line *c)
+{
+    return c->by_http ? "submitted over HTTP, as by" : "started as";
 }
 
 void command_line_text(const struct command_line *c, struct strbuf *out)

@@ -302,6 +302,24 @@ static bool is_there(int dir_fd, const char *name, int fd)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+void rundir_plan_attempt(struct strbuf *text, uint32_t attempt)
+{
+    static const char first[] = "\"MUSTER_ATTEMPT\": \"1\"";
+    auto_strbuf struct strbuf out = STRBUF_INIT;
+    const char *from = text->buf, *at;
+
+    if (attempt < 2)
+        return;
+    while ((at = strstr(from, first))) {
+        strbuf_add(&out, from, (size_t)(at - from));
+        strbuf_addf(&out, "\"MUSTER_ATTEMPT\": \"%u\"", attempt);
+        from = at + strlen(first);
+    }
+    strbuf_addstr(&out, from);
+    strbuf_truncate(text, 0);
+    strbuf_add(text, out.buf, out.len);
+}
+
 void rundir_missing(const struct rundir *rd, struct strbuf *out)
 {
     const char *what = !is_there(AT_FDCWD, rd->path, rd->fd)    ? "run directory was"

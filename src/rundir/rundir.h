@@ -69,6 +69,9 @@ int rundir_fill(const struct rundir *rd, const struct plan *plan, struct err *e)
  * directory, logs/, the journal. Or nothing. */
 void rundir_missing(const struct rundir *rd, struct strbuf *out);
 
+/* The text of RUNDIR_PLAN, which was written with the first attempt, as it is in this one. */
+void rundir_plan_attempt(struct strbuf *text, uint32_t attempt);
+
 /* The run has ended: removes the scratch directory, those of dead runs, and what retention says. */
 void rundir_finish(struct rundir *rd, const struct retention *retention);
 

@@ -140,7 +140,7 @@ static void add_head(const struct page *p, struct strbuf *out)
     add_fact(out, "run", p->id, true);
     add_fact(out, "dialect", p->dialect, false);
     add_fact(out, "engine", text_of(p, "engine"), false);
-    add_fact(out, "started as", p->command, true);
+    add_fact(out, p->command_label, p->command, true);
     add_fact(out, "in", p->directory, true);
     add_fact(out, "run directory", text_of(p, "run_dir"), true);
     strbuf_addstr(out, "</dl>\n");

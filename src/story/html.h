@@ -22,13 +22,13 @@ struct page_log {
 struct page {
     const char *name, *id, *dialect, *state; /* of the run */
     bool failed;
-    const char *command, *directory; /* how it was started; NULL: not known */
-    ns_t made;                       /* when the page is */
-    const char *version, *host;      /* of the muster that makes it */
-    const struct node *report;       /* CONTRACTS §4; NULL: it cannot be read */
-    const struct node *plan;         /* one of `jobs` of plan.json; NULL: none */
-    const struct story *story;       /* NULL: no journal */
-    const struct series *usage;      /* NULL: none */
+    const char *command_label, *command, *directory; /* how it was started; NULL: not known */
+    ns_t made;                                       /* when the page is */
+    const char *version, *host;                      /* of the muster that makes it */
+    const struct node *report;                       /* CONTRACTS §4; NULL: it cannot be read */
+    const struct node *plan;                         /* one of `jobs` of plan.json; NULL: none */
+    const struct story *story;                       /* NULL: no journal */
+    const struct series *usage;                      /* NULL: none */
     const struct page_log *logs;
     size_t n_logs;
     bool logs_withheld; /* there are secrets in the job */

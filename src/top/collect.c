@@ -191,7 +191,8 @@ void collector_refresh(struct collector *c, struct arena *a, const struct top_st
     list_runs(c);
     usage_look(c->usage);
     *ret = (struct top_data){.now = clock_real(),
-                             .jobs = ARENA_ARRAY(a, struct top_job, c->runs.n + c->ended.n + 1)};
+                             .jobs = ARENA_ARRAY(a, struct top_job, c->runs.n + c->ended.n + 1),
+                             .unlisted = c->runs.unlisted};
     for (size_t i = 0; i < c->ended.n; i++)
         if (!find(c->by_id, c->runs.n, c->ended.v[i].id) &&
             (!c->ended.v[i].alive || c->ended.v[i].kept_until))
@@ -378,5 +379,8 @@ int collector_cancel(struct collector *c, const char *id, struct err *e)
         return err_set(e, -ENOENT, "%s has ended", id);
     if (run->kept_until)
         return err_set(e, -ENOTSUP, "it is detached; use muster cancel %s", id);
-    return runs_ask(run, "cancel", NULL, e);
+    auto_arena struct arena *a = arena_new();
+    struct run_ref now = *run;
+    int r = runs_request(a, &now, "cancel", e);
+    return r == -ESRCH ? err_set(e, r, "%s has ended", id) : r;
 }

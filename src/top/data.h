@@ -59,6 +59,7 @@ struct top_data {
     struct top_row *rows;
     size_t n_rows;
     const char *why_no_rows; /* or NULL */
+    const char *unlisted;    /* why jobs that wait are missing (client/runs.h); or NULL */
     /* Of the log that is open. */
     const char *const *lines;
     size_t n_lines;

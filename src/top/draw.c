@@ -108,6 +108,8 @@ static void put_list(struct drawing *d)
         put(d, LOOK_DIM, "nothing matches \"%s\"", d->st->list[d->st->page].filter);
     else if (!jobs)
         put(d, LOOK_DIM, "%s", d->data->why_no_rows ? d->data->why_no_rows : "no replicas");
+    else if (d->data->unlisted)
+        put(d, LOOK_DIM, "no job is running; %s", d->data->unlisted);
     else if (d->data->ended && !d->st->all)
         put(d, LOOK_DIM, "no job is running; press a to show %zu that %s ended", d->data->ended,
             d->data->ended == 1 ? "has" : "have");

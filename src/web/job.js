@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import {confirm} from "./confirm.js";
 import {atMost, fill, h, say} from "./dom.js";
-import {duration, full, when} from "./format.js";
+import {count, duration, full, plural, when} from "./format.js";
 import {jobHref} from "./jobs.js";
 import {pieces, classes} from "./ansi.js";
 import {badge, hasEnded, isPlatforms, retries, stateOf} from "./states.js";
@@ -11,6 +11,8 @@ import {stream} from "./stream.js";
 
 const PARTS = [["", "Overview", () => import("./overview.js")], ["logs", "Logs", () => import("./logs.js")], ["plan", "Plan", () => import("./plan.js")],
     ["file", "File", () => import("./file.js")], ["events", "Events", () => import("./events.js")], ["hang", "Hang report", () => import("./hang.js")]];
+
+const OUTPUTS = 50; // names that are shown
 
 // Reports have control characters as "\\x1b": colours come back, the others stay what they are.
 export function logText(line) {
@@ -44,10 +46,10 @@ export function open(root, address) {
 
     // --- the frame ---
 
-    const head = h("div", {class: "head"}), facts = h("div", {class: "facts"}), verdict = h("div");
+    const head = h("div", {class: "head"}), facts = h("div", {class: "facts"}), verdict = h("div"), outputs = h("div");
     const tabs = h("nav", {class: "tabs", "aria-label": "Sections of the job"});
     const box = h("div", {class: "part-box"});
-    fill(root, h("div", {class: "crumb"}, h("a", {href: "#/jobs"}, "Jobs"), " / ", id), head, facts, verdict, tabs, box);
+    fill(root, h("div", {class: "crumb"}, h("a", {href: "#/jobs"}, "Jobs"), " / ", id), head, facts, verdict, outputs, tabs, box);
 
     function drawHead() {
         const state = stateOf(report), name = report.job && report.job.name || id;
@@ -124,6 +126,17 @@ export function open(root, address) {
         fill(verdict, h("section", {class: `verdict s-${state}`, "aria-label": "Verdict"}, parts));
     }
 
+    // What the job left in its run directory besides its records, as paths on the daemon's machine.
+    function drawOutputs() {
+        const list = report.outputs || [], dir = `${report.run_dir || ""}/`, key = JSON.stringify(list);
+        if (outputs.dataset.drawn === key)
+            return;
+        outputs.dataset.drawn = key;
+        fill(outputs, list.length ? h("section", {class: "outputs", "aria-label": "Output files"}, h("h2", null, plural(list.length, "output file")),
+            h("ul", null, list.slice(0, OUTPUTS).map(p => h("li", null, h("code", {title: p}, p.startsWith(dir) ? p.slice(dir.length) : p)))),
+            list.length > OUTPUTS ? h("p", {class: "dim"}, `${count(list.length - OUTPUTS)} more in ${report.run_dir}`) : null) : null);
+    }
+
     function drawTabs() {
         fill(tabs, PARTS.filter(([p]) => (p !== "hang" || hang)).map(([p, t]) =>
             h("a", {href: ctx.href(p), "aria-current": p === part ? "page" : null}, t)));
@@ -158,6 +171,7 @@ export function open(root, address) {
             return;
         drawHead();
         drawVerdict();
+        drawOutputs();
         const state = stateOf(report);
         if (lastState && state !== lastState)
             say(`${report.job && report.job.name}: ${state}`);

@@ -193,7 +193,9 @@ export function open(root, address) {
             if (want.q)
                 say(plural(a.total, "job"));
         } catch (e) {
-            if (mine === asked && e.status !== 401 && !answer)
+            if (mine === asked && e.status === 400 && want.after) // that job was deleted
+                go({after: ""});
+            else if (mine === asked && e.status !== 401 && !answer)
                 fill(message, e.message).hidden = false;
         }
     }

@@ -117,7 +117,8 @@ export function open(root, ctx) {
             h("a", {class: "at", href: link, title: l.at ? `${full(l.at)}: link to this line` : "link to this line"}, l.at ? clock(l.at, true) : "·"), text);
     }
 
-    function append(lines) {
+    // Rows of the lines that are not in the document yet.
+    function newRows(lines) {
         const rows = document.createDocumentFragment();
         for (const l of lines) {
             const k = keyOf(l);
@@ -127,7 +128,11 @@ export function open(root, ctx) {
                 seen.add(k);
             rows.append(row(l));
         }
-        log.append(rows);
+        return rows;
+    }
+
+    function append(lines) {
+        log.append(newRows(lines));
         trim();
     }
 
@@ -229,16 +234,7 @@ export function open(root, ctx) {
             if (mine !== asked || closed)
                 return;
             const height = log.scrollHeight, top = log.scrollTop;
-            const rows = document.createDocumentFragment();
-            for (const l of a.lines) {
-                const k = keyOf(l);
-                if (k && seen.has(k))
-                    continue;
-                if (k)
-                    seen.add(k);
-                rows.append(row(l));
-            }
-            older.after(rows);
+            older.after(newRows(a.lines));
             before = a.before;
             // At the end some go: who reads upwards does not see it.
             while (log.childElementCount - 1 > MOST) {

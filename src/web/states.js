@@ -15,7 +15,8 @@ const SHAPES = {
     lost: "M5.700 6a2.300 2.300 0 1 1 3.300 2.100c-.7.4-1 .8-1 1.500M8 12v.6",
     "never-started": "M3.500 8h9",
 };
-const SAME = {pending: "waiting", gone: "lost", unknown: "lost", ended: "stopped", queued: "waiting"};
+const SAME = {pending: "waiting", gone: "lost", unknown: "lost", ended: "stopped", queued: "waiting",
+    killing: "stopping", ending: "stopping", held: "paused", debugging: "running"};
 const FILLED = {running: true};
 
 export const STATES = ["waiting", "running", "paused", "succeeded", "failed", "cancelled", "lost"];

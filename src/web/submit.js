@@ -1,4 +1,4 @@
-// submit.js - paste or drop a job file, see what is wrong with it while typing and what would run, then run it.
+// submit.js - paste or drop a job file, see what is wrong with it while typing and what would run, then run it; or run a command.
 import * as api from "./api.js";
 import {editor} from "./editor.js";
 import {fill, h, later, say} from "./dom.js";
@@ -9,6 +9,13 @@ import {stream} from "./stream.js";
 
 const LARGEST = 1 << 20;
 const VERDICTS = {accept: "accepted", reject: "rejected", unsupported: "not supported", notjob: "not a job file"};
+
+// A line that only a shell understands goes to one; any other is the words it has.
+export function argvOf(line, processes, hosts, jobName) {
+    const plain = /^[\w@%+:,./ -]+$/.test(line);
+    return ["-n", String(processes || 1), ...(hosts ? ["--hosts", String(hosts)] : []), ...(jobName ? ["--name", jobName] : []), "--",
+        ...(plain ? line.trim().split(/ +/) : ["sh", "-c", line])];
+}
 
 export function open(root) {
     document.title = "Submit – Muster";
@@ -56,15 +63,50 @@ export function open(root) {
         return out;
     }
 
+    // --- a command instead of a file ---
+
+    let commands = sessionStorage.getItem("submit") === "command";
+    const line = h("input", {type: "text", placeholder: "python train.py --lr 0.1", "aria-label": "Command", class: "command", spellcheck: "false", autocapitalize: "off", oninput: () => drawCommand(),
+        onkeydown: e => e.key === "Enter" && !run.disabled && submit()});
+    const number = (label, placeholder) => h("input", {type: "number", placeholder, "aria-label": label, step: "1", min: "1", oninput: () => drawCommand()});
+    const processesOf = number("Processes", "1"), hosts = number("Replicas", "1"), jobName = h("input", {type: "text", placeholder: "the program's", "aria-label": "Name of the job", oninput: () => drawCommand()});
+    const command = h("div", {class: "options"}, h("div", {class: "line"}, line),
+        h("div", {class: "line"}, h("label", {class: "check"}, "Processes", processesOf), h("label", {class: "check"}, "Replicas", hosts), h("label", {class: "check"}, "Name", jobName)));
+    const argv = () => argvOf(line.value, processesOf.value, hosts.value, jobName.value.trim());
+
+    function drawCommand() {
+        const n = Number(processesOf.value || 1);
+        run.disabled = !line.value.trim();
+        fill(explain, run.disabled ? h("p", {class: "dim"}, "What would run is shown here.") : [h("p", {class: "dim"}, plural(n, "process", "processes"), " of"),
+            h("pre", {class: "block", tabindex: "0"}, argv().slice(argv().indexOf("--") + 1).join(" ")), h("p", {class: "dim"}, `in ${cwd || "the home directory"}`)]);
+    }
+
+    const modes = [["file", "Job file"], ["command", "Command"]].map(([id, label]) => h("button", {class: "chip", "aria-pressed": "false", data: {mode: id}, onclick: () => setMode(id === "command")}, label));
+
+    function setMode(on) {
+        commands = on;
+        sessionStorage.setItem("submit", on ? "command" : "file");
+        for (const b of modes)
+            b.setAttribute("aria-pressed", String((b.dataset.mode === "command") === on));
+        command.hidden = !on;
+        for (const x of [ed.box, verdict, list, pick, ofFile, sets])
+            x.hidden = on;
+        error.hidden = true;
+        if (on)
+            drawCommand();
+        else
+            checkNow();
+    }
+
     const explain = h("div", {class: "explain"});
-    fill(root, h("div", {class: "tools"}, h("h1", null, "Submit a job"), h("span", {class: "space"}), file, pick),
+    const ofFile = h("div", {class: "line"}, h("label", {class: "check", title: "shrink the job until it fits this machine"}, fit, h("code", null, "--fit"), " shrink to this machine"),
+        h("button", {onclick: () => addSet().focus()}, "Add --set"));
+    fill(root, h("div", {class: "tools"}, h("h1", null, "Submit a job"), h("div", {class: "chips", role: "group", "aria-label": "What to submit"}, modes), h("span", {class: "space"}), file, pick),
         h("div", {class: "submit"},
-            h("div", null, ed.box, verdict, list),
+            h("div", null, ed.box, verdict, list, command),
             h("div", null,
                 h("div", {class: "options"},
-                    h("div", {class: "line"}, h("label", {class: "check", title: "shrink the job until it fits this machine"}, fit, h("code", null, "--fit"), " shrink to this machine"),
-                        h("button", {onclick: () => addSet().focus()}, "Add --set")),
-                    sets,
+                    ofFile, sets,
                     h("div", {class: "line"}, queue, h("label", {class: "check"}, "Priority", priority), h("label", {class: "check"}, "Directory", dir)),
                     h("div", {class: "line"}, run), error),
                 h("section", {"aria-label": "What would run"}, explain))));
@@ -124,6 +166,10 @@ export function open(root) {
     }
 
     async function checkNow() {
+        if (commands) {
+            drawCommand();
+            return;
+        }
         const mine = ++asked, text = ed.text.value;
         if (abort)
             abort.abort();
@@ -137,7 +183,7 @@ export function open(root) {
         }
         try {
             const a = await api.post("/validate", {text, name: itsName()}, abort.signal);
-            if (mine !== asked || closed)
+            if (mine !== asked || closed || commands)
                 return;
             const was = answer && answer.verdict;
             answer = a.files ? a.files[0] : a;
@@ -150,7 +196,7 @@ export function open(root) {
                 return;
             }
             const e = await api.post("/explain", {text, name: itsName(), options: options(), cwd: cwd || null}, abort.signal);
-            if (mine === asked && !closed)
+            if (mine === asked && !closed && !commands)
                 drawExplain(e);
         } catch (e) {
             if (mine !== asked || closed || e.name === "AbortError" || e.status === 401)
@@ -170,14 +216,16 @@ export function open(root) {
         run.disabled = true;
         error.hidden = true;
         try {
-            const a = await api.post("/jobs", {text: ed.text.value, name: itsName(), options: options(), queue: queue.value || null, priority: priority.value === "" ? null : Number(priority.value), cwd: cwd || null});
-            sessionStorage.removeItem("draft");
+            const what = commands ? {argv: argv()} : {text: ed.text.value, name: itsName(), options: options()};
+            const a = await api.post("/jobs", {...what, queue: queue.value || null, priority: priority.value === "" ? null : Number(priority.value), cwd: cwd || null});
+            if (!commands)
+                sessionStorage.removeItem("draft");
             location.hash = a.ids.length === 1 ? jobHref(a.ids[0]) : "#/jobs";
         } catch (e) {
             error.textContent = e.hint ? `${e.message} (${e.hint})` : e.message;
             error.hidden = false;
             run.disabled = false;
-            if (e.diagnostics) {
+            if (e.diagnostics && !commands) {
                 answer = {verdict: "reject", dialect: answer && answer.dialect, diagnostics: e.diagnostics};
                 drawDiagnostics();
             }
@@ -195,7 +243,7 @@ export function open(root) {
         ed.set(draft.text || "");
         name = draft.name || name;
     }
-    checkNow();
+    setMode(commands);
     api.get("/queue").then(q => {
         for (const x of q.queues || [])
             queue.append(h("option", {value: x.name}, x.name));

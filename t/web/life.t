@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // A job's life in the page: a broken file is mended and run, a rank fails, the verdict leads to that rank's log;
-// another job is followed, paused, resumed and cancelled, in two browsers at once.
+// a command is run; another job is followed, paused, resumed and cancelled, in two browsers at once.
 "use strict";
 const t = require("./lib.js");
 
@@ -101,6 +101,30 @@ async function watchItFail(p, d) {
     t.like(d.muster("list").out, /broken.*failed|failed.*broken/, "muster list says the same");
 }
 
+async function runCommand(p) {
+    await p.evaluate(() => location.hash = "#/submit");
+    await p.click("[data-mode=command]");
+    const line = p.locator("input[aria-label=Command]"), run = p.locator("button:text-is('Run')");
+    t.ok(await run.isDisabled() && !await p.locator("textarea").isVisible(), "a command instead of a file");
+    await line.fill("python train.py");
+    t.is(await p.locator(".explain pre").textContent(), "python train.py", "plain words go to no shell");
+    await line.fill('echo "rank $RANK of $WORLD_SIZE" && touch "$MUSTER_RUN_DIR/model-$RANK.bin"');
+    await p.locator("input[aria-label=Processes]").fill("2");
+    t.like(await p.locator(".explain").textContent(), /2 processes of\s*sh -c echo/, "what would run");
+    await p.locator("input[aria-label=Processes]").fill("0");
+    await line.press("Enter");
+    await p.locator("[role=alert]:not([hidden])").waitFor();
+    t.like(await p.locator("[role=alert]").textContent(), /-n must be/, "what is refused says why");
+    await p.locator("input[aria-label=Processes]").fill("2");
+    await line.press("Enter");
+    await p.locator(".head h1").waitFor();
+    await t.until(async () => await p.locator(".head .state").textContent() === "succeeded", "the command runs");
+    t.ok(true, "the command runs");
+    const files = p.locator("[aria-label='Output files'] code");
+    await files.first().waitFor();
+    t.is(await files.allTextContents(), ["model-0.bin", "model-1.bin"], "the page has the files that it left");
+}
+
 async function followAndSteer(p, q, id) {
     await p.goto((await p.evaluate(() => location.origin)) + `/#/job/${id}/logs`);
     await t.until(async () => /says \d/.test(await p.locator(".log").textContent()), "lines arrive");
@@ -154,6 +178,7 @@ t.main(async () => {
     t.is(await p.evaluate(() => location.hash), "#/jobs", "the key has left the address");
     await breakAndMend(p);
     await watchItFail(p, d);
+    await runCommand(p);
     const id = d.submit(TALK);
     const q = await c.page(await d.link());
     await followAndSteer(p, q, id);

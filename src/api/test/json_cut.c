@@ -26,12 +26,12 @@ int main(void)
 
 #define REST ",\"notes\":[]}]} of 4"
 #define HEAD "{\"jobs\":[{\"name\":\"list\",\"x\":{\"list\":[9]},\"list\": ["
-    is_str(cut(plan, 0, 2, &out), HEAD "{\"a\":\"]},{\"},[1,2]]" REST, "the first two");
-    is_str(cut(plan, 2, 9, &out), HEAD "\"\\\"\",3 ]" REST, "the others");
-    is_str(cut(plan, 4, 1, &out), HEAD "]" REST, "none");
+    is_str(cut(plan, 0, 2, &out), HEAD "{\"a\":\"]},{\"},[1,2]]" REST, "the first two elements");
+    is_str(cut(plan, 2, 9, &out), HEAD "\"\\\"\",3 ]" REST, "the remaining elements");
+    is_str(cut(plan, 4, 1, &out), HEAD "]" REST, "a range past the end is empty");
     is_str(cut("{\"a\":{\"list\":[]}}", 0, 1, &out), "{\"a\":{\"list\":[]}} of 0", "an empty list");
-    ok(!cut("{\"a\":{\"list\":{}}}", 0, 1, &out), "it is no list");
-    ok(!cut("{\"list\":[]}", 0, 1, &out), "at another depth");
+    ok(!cut("{\"a\":{\"list\":{}}}", 0, 1, &out), "a value that is not a list is refused");
+    ok(!cut("{\"list\":[]}", 0, 1, &out), "a list at another depth is not found");
     for (size_t n = 0; n < sizeof(plan) - 1; n++) {
         size_t total;
 
@@ -39,6 +39,6 @@ int main(void)
         if (json_cut(plan, n, "list", 2, 0, 9, &out, &total) && n < strlen(HEAD) + 20)
             ok(false, "cut off after %zu bytes", n);
     }
-    ok(true, "texts that are cut off");
+    ok(true, "truncated text is refused");
     return tap_done();
 }

@@ -77,16 +77,18 @@ static void finding(void)
     auto_strbuf struct strbuf allow = STRBUF_INIT;
     const struct route *r = route_find("GET", "/api/v1/jobs/a%2fb/logs", &c, &allow);
 
-    ok(r && r->serve == serve_logs, "a route");
-    is_str(c.seg[0], "a/b", "what * stands for");
-    ok(route_find("HEAD", "/api/v1/jobs", &c, &allow) != NULL, "HEAD is GET");
-    ok(!route_find("PUT", "/api/v1/jobs", &c, &allow), "another method");
-    is_str(allow.buf, "GET, HEAD, POST", "those that the path has");
+    ok(r && r->serve == serve_logs, "a path finds its route");
+    is_str(c.seg[0], "a/b", "the segment for * is decoded");
+    ok(route_find("HEAD", "/api/v1/jobs", &c, &allow) != NULL, "HEAD uses the route of GET");
+    ok(!route_find("PUT", "/api/v1/jobs", &c, &allow), "a method that the path does not have");
+    is_str(allow.buf, "GET, HEAD, POST", "the methods that it has are returned");
     strbuf_truncate(&allow, 0);
-    ok(!route_find("GET", "/api/v1/jobs/../logs", &c, &allow), ".. is no id");
-    ok(!route_find("GET", "/api/v1/jobs//logs", &c, &allow), "nothing is no id");
-    ok(!route_find("GET", "/api/v1/jobs/%00/logs", &c, &allow), "nor is a NUL");
-    ok(!route_find("GET", "/api/v1/jobs/", &c, &allow) && allow.len == 0, "nor is an empty end");
+    ok(!route_find("GET", "/api/v1/jobs/../logs", &c, &allow), ".. is not an id");
+    ok(!route_find("GET", "/api/v1/jobs//logs", &c, &allow), "an empty segment is not an id");
+    ok(!route_find("GET", "/api/v1/jobs/%00/logs", &c, &allow),
+       "a segment with a NUL is not an id");
+    ok(!route_find("GET", "/api/v1/jobs/", &c, &allow) && allow.len == 0,
+       "an empty last segment is not an id");
 }
 
 int main(void)

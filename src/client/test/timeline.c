@@ -41,9 +41,16 @@ int main(void)
     is_str(
         words("{\"at\":1,\"event\":\"attempt\",\"attempt\":2,\"counted\":true,\"retry\":false}\n",
               true),
-        "attempt       number 2  counted", "a further attempt");
+        "attempt       number 2  counts against the retry limit", "a further attempt");
     is_str(words("{\"at\":1,\"event\":\"new\",\"colour\":\"red\",\"size_of\":3}\n", true),
-           "new           colour red  size_of 3", "words that are not known here");
+           "new           colour red  size of 3", "words that are not known here");
+    is_str(words("{\"at\":1,\"event\":\"exited\",\"exit_code\":1,\"by_itself\":true,"
+                 "\"memory_limit\":67108864,\"memory_peak\":-1}\n",
+                 true),
+           "exited        exit code 1  memory limit 64 MiB", "keys of the record have words");
+    is_str(words("{\"at\":1,\"event\":\"start-failed\",\"errno\":125,\"what\":\"\"}\n", true),
+           "start-failed  the job was stopped before it started",
+           "what a cancel kept from starting");
     is_str(words("{\"at\":1,\"event\":\"start\",\"who\":\"w-0\"}\n", true), "",
            "a decision is left out of what happened");
     is_str(words("{\"at\":1,\"event\":\"start\",\"who\":\"w-0\"}\n", false), "start         w-0",

@@ -32,7 +32,7 @@ static void watch(struct local *lo)
 
 void local_flush(struct local *lo)
 {
-    while (lo->out.len > 0) {
+    while (lo->out.len > 0 || starts_fill(lo)) {
         ssize_t n = send(lo->shim.sock, lo->out.buf, lo->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0) {
             if (errno == EINTR)
@@ -65,8 +65,9 @@ static void spawn(struct local *lo, uint32_t process, struct start start)
 
     if (!out)
         return;
-    frame_spawn(out, lo->plan, process, start, NULL);
-    local_flush(lo); /* the shim begins while we go on with the next */
+    starts_add(lo, process);
+    if (out == &lo->out)
+        local_flush(lo); /* the shim begins while we go on with the next */
 }
 
 static void spawn_init(void *ctx, uint32_t replica, size_t i, struct start start)
@@ -116,6 +117,8 @@ static void local_signal(struct engine *en, int sig)
 {
     struct local *lo = (struct local *)en;
 
+    if (sig == SIGTERM)
+        starts_drop(lo);
     if (!is_live(lo))
         return;
     if (!lo->ready && sig == SIGTERM)
@@ -129,6 +132,7 @@ static void local_kill(struct engine *en)
     struct local *lo = (struct local *)en;
 
     lo->hurried = lo->ending; /* it is ending all already */
+    starts_drop(lo);
     if (!is_live(lo))
         return;
     frame_kill(&lo->out);
@@ -163,6 +167,7 @@ static void ask_end(struct local *lo)
 {
     if (!is_live(lo))
         return;
+    lo->queue_n = 0; /* nothing of this attempt is started any more, and nobody asks */
     lo->ending = true;
     lo->killing = false;
     wire_frame_end(&lo->out, wire_frame_begin(&lo->out, WIRE_END));
@@ -191,6 +196,7 @@ static void local_release(struct engine *en)
 
     lo->releasing = true;
     strbuf_truncate(&lo->later, 0);
+    lo->queue_n = 0;
     if (!lo->shim.pid)
         local_released(lo);
     else
@@ -248,6 +254,7 @@ static void local_free(struct engine *en)
     strbuf_release(&lo->out);
     strbuf_release(&lo->later);
     free(lo->starts);
+    free(lo->queue);
     free(lo->opened);
     inits_free(lo->inits);
     free(lo);

@@ -1,6 +1,7 @@
 /* parts.h - what the files of the local engine share.
  *
  *     local.c     the operations: requests become frames
+ *     starts.c    processes that are to be started, until the shim has room for their frames
  *     receive.c   the shim's frames become observations
  *     shim_life.c a shim from its start to its end, and one that does not answer
  */
@@ -42,8 +43,10 @@ struct local {
     bool lost;              /* and nothing can be started any more */
     uint32_t attempt, next; /* of the shim; of what was asked for last */
     struct start *starts;   /* of each process: the one that was asked for last */
-    uint32_t *opened;       /* of each replica: the attempt that it was last asked for */
-    struct inits *inits;    /* NULL: the job has no init commands */
+    uint32_t *queue;        /* processes whose start was asked for and not sent: a ring */
+    size_t queue_cap, queue_first, queue_n;
+    uint32_t *opened;    /* of each replica: the attempt that it was last asked for */
+    struct inits *inits; /* NULL: the job has no init commands */
 };
 
 /* --- local.c ---------------------------------------------------------------------------------- */
@@ -53,6 +56,15 @@ void local_flush(struct local *lo);
 
 /* The engine holds nothing of the job any more. */
 void local_released(struct local *lo);
+
+/* --- starts.c --------------------------------------------------------------------------------- */
+
+/* Keeps the start of starts[process] until there is room. */
+void starts_add(struct local *lo, uint32_t process);
+/* Adds frames of the next ones to `out`, up to LIMIT_STARTS_SENT bytes. False: none was due. */
+bool starts_fill(struct local *lo);
+/* The attempt is being stopped: what was not sent is not started any more. */
+void starts_drop(struct local *lo);
 
 /* --- receive.c -------------------------------------------------------------------------------- */
 

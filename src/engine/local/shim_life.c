@@ -187,7 +187,7 @@ static void finish(struct local *lo)
         local_released(lo);
         return;
     }
-    if (lo->later.len > 0)
+    if (lo->later.len > 0 || lo->queue_n > 0)
         shim_begin_attempt(lo);
     lo->client->turn(lo->client->ctx);
 }

@@ -18,6 +18,7 @@ static const char *page(const char *report, const char *plan, const struct serie
                            .dialect = "d",
                            .state = "failed",
                            .failed = true,
+                           .command_label = "started as",
                            .command = "muster run \"x\" & 'y'",
                            .version = "1",
                            .host = "h",
