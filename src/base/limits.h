@@ -130,6 +130,7 @@
 #define LIMIT_TREE_DEPTH 256             /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50     /* run directories without outputs that are kept by default */
 #define LIMIT_OPERANDS 1000    /* names of list */
+#define LIMIT_ARRAY_LINES 10   /* jobs of an array that a verb names one by one */
 #define LIMIT_RUNS_SHOWN 20    /* newest runs in `list`; --all shows the rest */
 #define LIMIT_OUTPUTS 64       /* entries of a run directory that are named as outputs */
 #define LIMIT_ASK_LIST_MS 1000 /* for a run to reply to `list` */

@@ -51,7 +51,8 @@ static bool is_listed(const char *list, const char *word)
     }
 }
 
-static bool is_wanted(const struct runs *runs, const struct run_ref *run, const struct options *o)
+/* words: the operands, arrays by their ids. */
+static bool is_wanted(const struct run_ref *run, const struct options *o, const char *const *words)
 {
     bool named = o->ops.n == 0;
 
@@ -59,8 +60,8 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
         (o->queue && (!run->queue || strcmp(o->queue, run->queue) != 0)))
         return false;
     for (int i = 0; i < o->ops.n; i++)
-        named |= target_is_array(o->ops.v[i]) ? runs_in_array(runs, run, o->ops.v[i])
-                                              : strstr(run->name, o->ops.v[i]) != NULL;
+        named |= target_is_array(o->ops.v[i]) ? runs_in_array(run, words[i])
+                                              : strstr(run->name, words[i]) != NULL;
     return named;
 }
 
@@ -68,11 +69,14 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
 static void filter(struct runs *runs, const struct options *o, struct arena *a)
 {
     struct runs wanted = *runs;
+    const char **words = ARENA_ARRAY(a, const char *, (size_t)o->ops.n + 1);
 
+    for (int i = 0; i < o->ops.n; i++)
+        words[i] = target_is_array(o->ops.v[i]) ? runs_array(runs, o->ops.v[i]) : o->ops.v[i];
     wanted.v = ARENA_ARRAY(a, struct run_ref, runs->n + 1);
     wanted.n = 0;
     for (size_t i = 0; i < runs->n; i++)
-        if (is_wanted(runs, &runs->v[i], o))
+        if (is_wanted(&runs->v[i], o, words))
             wanted.v[wanted.n++] = runs->v[i];
     *runs = wanted;
 }

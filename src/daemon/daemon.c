@@ -196,6 +196,8 @@ static bool round_once(struct daemon *d)
         s->dirty = false;
         if (s->act)
             served_act(s, now);
+        else if (s->row.state == STORED_ENDED)
+            code_forget(s);
     }
     if (any)
         kill_point(KILL_ACTED);

@@ -50,10 +50,8 @@ static void write_report(struct active *act, const struct job *job)
         daemon_note(act->served->d, "%s: %s", act->served->row.id, e.text);
 }
 
-static void note_end(struct active *act, const char *outcome, int exit_code)
+void finish_row(struct served *s, const char *outcome, int exit_code)
 {
-    struct served *s = act->served;
-
     free((char *)(uintptr_t)s->row.outcome);
     s->row.outcome = xstrdup(outcome);
     s->row.exit_code = exit_code;
@@ -61,8 +59,13 @@ static void note_end(struct active *act, const char *outcome, int exit_code)
     s->row.ended = clock_real();
     tally_end(&s->d->tally, outcome);
     store_update(s->d->store, &s->row);
-    act->told = true;
     served_mark(s);
+}
+
+static void note_end(struct active *act, const char *outcome, int exit_code)
+{
+    act->told = true;
+    finish_row(act->served, outcome, exit_code);
 }
 
 void finish_tell(struct active *act)

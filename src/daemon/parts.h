@@ -6,7 +6,7 @@
  *     finish.c   its end
  *     admit.c    who starts next: the jobs as src/queue sees them
  *     server.c   connections of other verbs
- *     requests.c what they ask for
+ *     requests.c what they ask for; request_array.c of all jobs of an array
  *     store.c    the database
  *     config.c   queues and what they may use
  *     code.c     snapshots of jobs' code, and their working copies
@@ -135,6 +135,10 @@ void served_mark(struct served *s);               /* it takes part in the next r
 void served_start(struct served *s);
 /* A waiting job that is cancelled is created to end at once. */
 void served_cancel_waiting(struct served *s);
+/* The same without a run directory: its row is all that is left. */
+void served_end_waiting(struct served *s);
+/* Neither has it ended, nor is it about to. */
+bool served_is_open(const struct served *s);
 /* A waiting job that can never start ends as one that could not be started. */
 void served_refuse(struct served *s, const struct err *why);
 /* A job that a daemon before us has started. */
@@ -144,7 +148,10 @@ void served_decide(struct served *s, ns_t now);
 void served_act(struct served *s, ns_t now);
 /* Lets the job go on without us. */
 void served_leave(struct served *s);
+/* Is durable when it returns. */
 void served_observe(struct served *s, enum obs_kind kind);
+/* Is durable with the next commit. */
+void served_post(struct served *s, enum obs_kind kind);
 
 extern const struct engine_class engine_nothing; /* runs nothing: nothing.c */
 
@@ -201,12 +208,16 @@ void peer_answer(struct peer *p, const struct strbuf *head, const struct strbuf 
 void peer_refuse(struct peer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The reply comes later: when the job is committed, or has ended. */
 void peer_defer(struct peer *p, struct served *s, bool until_end);
+/* The reply has the ids of jobs that were changed, when that is committed. */
+void peer_defer_change(struct peer *p, const struct served *s);
 /* Replies to all whose jobs were committed, or could not be (e), and whose jobs have ended. */
 void server_committed(struct server *sv, const struct err *e);
 
 /* --- requests.c ------------------------------------------------------------------------------- */
 
 void request_serve(struct daemon *d, struct peer *p, const char *text, size_t len);
+/* what: "cancel", "kill", "pause", "resume"; word: the id of one of its jobs. */
+void request_array(struct daemon *d, struct peer *p, const char *what, const char *word);
 /* The head of an answer about one job. */
 void request_answer_job(struct peer *p, const struct served *s);
 void request_answer_ids(struct peer *p, const struct strvec *ids);

@@ -191,7 +191,7 @@ static struct served *find_open(struct daemon *d, struct peer *p, const struct n
 {
     struct served *s = find(d, p, root);
 
-    if (s && (s->row.state == STORED_ENDED || (s->act && (s->act->told || !s->act->turn)))) {
+    if (s && !served_is_open(s)) {
         peer_refuse(p, "%s has ended", s->row.id);
         return NULL;
     }
@@ -534,6 +534,10 @@ void request_serve(struct daemon *d, struct peer *p, const char *text, size_t le
     if (int_of(root, "version", 0) != CONTROL_VERSION) {
         peer_refuse(p, "the daemon uses control protocol version %d, not %lld; use the same muster",
                     CONTROL_VERSION, (long long)int_of(root, "version", 0));
+        return;
+    }
+    if (node_get(root, "array")) {
+        request_array(d, p, what, node_text(node_get(root, "array"), ""));
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)

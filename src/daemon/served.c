@@ -140,22 +140,25 @@ static void set_wake(struct active *act, ns_t at, ns_t now)
 
 /* Whoever asked is answered when this returns, so it is durable then. What follows from it is
  * decided in the next round. */
-static void on_post(void *ctx, const struct observation *o)
+static void post(struct active *act, const struct observation *o)
 {
-    struct active *act = ctx;
-
-    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served)) {
-        turn_commit(act->turn);
+    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served))
         return;
-    }
     turn_observe(act->turn, o);
-    turn_commit(act->turn);
-    kill_point(KILL_CANCEL_POSTED);
     if (o->kind == OBS_CANCEL) {
         act->served->stopping = true;
         act->served->d->queue_changed = true;
     }
     served_mark(act->served);
+}
+
+static void on_post(void *ctx, const struct observation *o)
+{
+    struct active *act = ctx;
+
+    post(act, o);
+    turn_commit(act->turn);
+    kill_point(KILL_CANCEL_POSTED);
 }
 
 static void on_pass_signal(void *ctx, int sig)
@@ -189,14 +192,26 @@ static void open_control(struct active *act)
         daemon_note(d, "%s: %s", act->served->row.id, e.text);
 }
 
+static struct observation asked(enum obs_kind kind)
+{
+    return (struct observation){.kind = kind,
+                                .at = clock_run(),
+                                .signal = kind == OBS_CANCEL ? SIGTERM : 0,
+                                .asked = kind == OBS_CANCEL};
+}
+
 void served_observe(struct served *s, enum obs_kind kind)
 {
-    const struct observation o = {.kind = kind,
-                                  .at = clock_run(),
-                                  .signal = kind == OBS_CANCEL ? SIGTERM : 0,
-                                  .asked = kind == OBS_CANCEL};
+    const struct observation o = asked(kind);
 
     on_post(s->act, &o);
+}
+
+void served_post(struct served *s, enum obs_kind kind)
+{
+    const struct observation o = asked(kind);
+
+    post(s->act, &o);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -426,6 +441,17 @@ void served_cancel_waiting(struct served *s)
         served_observe(s, OBS_CANCEL);
     else
         finish_refused(act, &e);
+}
+
+void served_end_waiting(struct served *s)
+{
+    finish_row(s, outcome_name(OUTCOME_CANCELLED), 128 + SIGTERM);
+    s->d->queue_changed = true;
+}
+
+bool served_is_open(const struct served *s)
+{
+    return s->row.state != STORED_ENDED && !(s->act && (s->act->told || !s->act->turn));
 }
 
 void served_refuse(struct served *s, const struct err *why)
