@@ -15,7 +15,7 @@ import subprocess
 import time
 
 TRUE = '/bin/true'
-PEERS_TAKE = 1000
+PEERS_TAKE, AT_ONCE = 1000, 10000  # muster submit --count takes no more
 RATE, FLAT, RSS_KB, SHOW_MS, SHOWN = 0.6, 0.8, 8 * 1024, 10, 200
 IDLE_S = 10
 TSP = 'export TS_SOCKET={dir}/tsp TMPDIR={dir} TS_SLOTS={slots} TS_MAXFINISHED={n}; for i in $(seq {n}); do tsp -n {cmd} || exit 1; done >{dir}/ids; tsp -w; tsp -K'
@@ -54,7 +54,9 @@ class Queue:
     def run(self, n):
         """Seconds from the submission of n jobs to the end of the last, and to the reply to their submission."""
         begin = time.time()
-        ids = self.ask('submit', '--no-autostart', '--count', str(n), '-n', '1', '--', TRUE).split()
+        ids = []
+        while len(ids) < n:
+            ids += self.ask('submit', '--no-autostart', '--count', str(min(n - len(ids), AT_ONCE)), '-n', '1', '--', TRUE).split()
         submitted, known = time.time() - begin, set(ids)
         self.ask('wait', ids[-1])
         while True:

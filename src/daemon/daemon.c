@@ -32,69 +32,6 @@ void daemon_note(struct daemon *d, const char *fmt, ...)
     d->opts->note(text.buf);
 }
 
-/* --- jobs ------------------------------------------------------------------------------------- */
-
-struct served *daemon_find(struct daemon *d, const char *id)
-{
-    for (size_t i = d->n; i-- > 0;)
-        if (strcmp(d->jobs[i]->row.id, id) == 0)
-            return d->jobs[i];
-    return NULL;
-}
-
-struct served *daemon_number(struct daemon *d, int64_t number)
-{
-    size_t low = 0, high = d->n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (d->jobs[mid]->row.number == number)
-            return d->jobs[mid];
-        if (d->jobs[mid]->row.number < number)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
-}
-
-struct served *daemon_add(struct daemon *d, const struct stored *row)
-{
-    struct served *s = xcalloc(1, sizeof(*s));
-
-    s->d = d;
-    s->row = *row;
-    s->row.id = xstrdup(row->id);
-    s->row.name = xstrdup(row->name);
-    s->row.dialect = xstrdup(row->dialect);
-    s->row.queue = xstrdup(row->queue);
-    s->row.request = xstrdup(row->state == STORED_ENDED ? "" : row->request);
-    s->row.site = xstrdup(row->site ? row->site : "");
-    s->row.outcome = xstrdup(row->outcome ? row->outcome : "");
-    s->row.array = xstrdup(row->array ? row->array : "");
-    served_read_needs(s);
-    GROW(d->jobs, d->n, d->cap);
-    d->jobs[d->n++] = s;
-    return s;
-}
-
-void daemon_drop(struct daemon *d, struct served *s)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (d->jobs[i] == s) {
-            memmove(d->jobs + i, d->jobs + i + 1, (d->n - i - 1) * sizeof(*d->jobs));
-            d->n--;
-            break;
-        }
-    for (struct served **p = &d->dirty; *p; p = &(*p)->next_dirty)
-        if (*p == s) {
-            *p = s->next_dirty;
-            break;
-        }
-    served_free(s);
-}
-
 /* --- rounds ----------------------------------------------------------------------------------- */
 
 static void on_retry(uv_timer_t *timer)
@@ -196,8 +133,10 @@ static bool round_once(struct daemon *d)
         s->dirty = false;
         if (s->act)
             served_act(s, now);
-        else if (s->row.state == STORED_ENDED)
+        else if (s->row.state == STORED_ENDED) {
             code_forget(s);
+            served_forget_needs(s);
+        }
     }
     if (any)
         kill_point(KILL_ACTED);
@@ -408,6 +347,8 @@ static void end(struct daemon *d)
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
+    free(d->open);
+    free(d->buckets);
     arena_free(d->config_arena);
     usage_watch_free(d->usage);
     uv_walk(&d->loop, close_handle, NULL);

@@ -84,11 +84,12 @@ static const struct plan *plan_anyhow(struct active *act)
 {
     struct submission sub;
     struct planned planned = {.survey = SURVEY_INIT};
-    const struct stored *row = &act->served->row;
+    auto_strbuf struct strbuf request = STRBUF_INIT;
 
     if (act->planned.plan)
         return act->planned.plan;
-    if (submission_read(act->a, row->request, strlen(row->request), &sub, NULL) < 0 ||
+    served_request(act->served, &request);
+    if (submission_read(act->a, request.buf, request.len, &sub, NULL) < 0 ||
         submission_plan(act->served->d->opts->plan, act->a, &sub, &act->rd, true, &planned, NULL) <
             0) {
         planned_release(&planned);
@@ -160,6 +161,7 @@ void finish_leave(struct active *act)
     code_forget(s);
     s->d->queue_changed = true;
     finish_release(act);
+    served_forget_needs(s);
 }
 
 void finish_kill_shim(int scratch_fd, const char *run_id)

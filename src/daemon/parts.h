@@ -1,6 +1,7 @@
 /* parts.h - what the files of the daemon share.
  *
  *     daemon.c   the loop: rounds, signals, beginning and end
+ *     jobs.c     all jobs, by id and number
  *     served.c   one job: from the queue to its end
  *     resume.c   one that a daemon before us has started
  *     finish.c   its end
@@ -71,22 +72,32 @@ struct active {
 
 struct served {
     struct daemon *d;
-    struct stored row;        /* its texts are heap */
-    char *snapshot;           /* of its code; heap, or NULL */
-    struct queue_role *roles; /* what it needs; heap */
-    uint32_t n_roles;
-    struct queue_after *afters; /* ids are numbers of jobs; heap */
-    uint32_t n_afters;
-    ns_t max_duration;
+    struct stored row;          /* its texts are heap */
+    char *snapshot;             /* of its code; heap, or NULL */
+    struct common *common;      /* NULL after its end */
+    char *own;                  /* the part of its request that is not there; heap */
     struct queue_place *places; /* started: heap, one per replica */
+    struct active *act;         /* started */
+    ns_t since;                 /* real time at which it started or was resumed; 0: row.started */
+    bool stopping;              /* cancelled, or to be */
+    bool dirty;                 /* something was reported, or its time has come */
+    bool is_new;                /* not committed yet */
+    struct peer *submitter;     /* is_new: gets the reply; NULL: went away */
+    struct served *next_dirty, *next_id;
+};
+
+/* What jobs of one submission have in common: freed with the last of them that ends. */
+struct common {
+    int refs;
+    char *request; /* text of it; of a job of an array, as far as it is that of all */
+    size_t len;
+    char *snapshot;           /* or NULL */
+    struct queue_role *roles; /* what each needs */
+    uint32_t n_roles;
+    struct queue_after *afters; /* ids are numbers of jobs */
+    uint32_t n_afters;
     uint32_t n_replicas;
-    struct active *act;     /* started */
-    ns_t since;             /* real time at which it started or was resumed; 0: row.started */
-    bool stopping;          /* cancelled, or to be */
-    bool dirty;             /* something was reported, or its time has come */
-    bool is_new;            /* not committed yet */
-    struct peer *submitter; /* is_new: gets the reply; NULL: went away */
-    struct served *next_dirty;
+    ns_t max_duration;
 };
 
 struct daemon {
@@ -99,7 +110,11 @@ struct daemon {
     struct usage_watch *usage; /* of all its jobs */
     struct served **jobs;      /* in the order of submission; ended ones, too */
     size_t n, cap;
-    struct served *dirty; /* a list */
+    struct served **open; /* those that have not ended, in the same order, and some that have */
+    size_t n_open, cap_open;
+    struct served **buckets; /* by id */
+    size_t n_buckets;        /* a power of two, or 0 */
+    struct served *dirty;    /* a list */
     size_t n_active;
     bool queue_changed; /* a job was submitted or has ended, … */
     ns_t queue_wake;    /* clock_run() when the queue has to be asked again; 0: no need */
@@ -116,17 +131,25 @@ struct daemon {
 };
 
 void daemon_note(struct daemon *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct served *daemon_find(struct daemon *d, const char *id); /* NULL: none */
+
+/* --- jobs.c ----------------------------------------------------------------------------------- */
+
+struct served *daemon_find(const struct daemon *d, const char *id); /* NULL: none */
 struct served *daemon_number(struct daemon *d, int64_t number);
 struct served *daemon_add(struct daemon *d, const struct stored *row);
 /* Forgets a job: it was refused, or its row is removed. */
 void daemon_drop(struct daemon *d, struct served *s);
 
+void served_free(struct served *s);
+/* Appends its request, JSON; nothing after its end. */
+void served_request(const struct served *s, struct strbuf *ret);
+/* Its end is committed. */
+void served_forget_needs(struct served *s);
+
 /* --- served.c --------------------------------------------------------------------------------- */
 
 /* Reads what the request says about the queue; a job without it needs nothing. */
-void served_read_needs(struct served *s);
-void served_free(struct served *s);
+void served_read_needs(const struct daemon *d, const char *request, struct common *ret);
 const char *served_phase(const struct served *s); /* "waiting", "paused", "running", "ended", … */
 void served_mark(struct served *s);               /* it takes part in the next round */
 

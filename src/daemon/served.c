@@ -335,7 +335,10 @@ int served_submission(struct active *act, struct submission *typed, struct submi
                       struct err *e)
 {
     const struct stored *row = &act->served->row;
-    int r = submission_read(act->a, row->request, strlen(row->request), typed, e);
+    auto_strbuf struct strbuf request = STRBUF_INIT;
+
+    served_request(act->served, &request);
+    int r = submission_read(act->a, request.buf, request.len, typed, e);
 
     if (r < 0)
         return r;
@@ -350,10 +353,10 @@ int served_submission(struct active *act, struct submission *typed, struct submi
 const char *const *served_gpus(struct active *act)
 {
     const struct served *s = act->served;
-    const char **v = ARENA_ARRAY(act->a, const char *, s->n_replicas + 1);
+    const char **v = ARENA_ARRAY(act->a, const char *, s->common->n_replicas + 1);
     bool any = false;
 
-    for (uint32_t i = 0; s->places && i < s->n_replicas; i++) {
+    for (uint32_t i = 0; s->places && i < s->common->n_replicas; i++) {
         auto_strbuf struct strbuf ids = STRBUF_INIT;
 
         for (int bit = 0; bit < LIMIT_QUEUE_GPUS; bit++)
@@ -522,76 +525,54 @@ static int64_t int_of(const struct node *map, const char *key)
 
 /* A role that requests no CPUs gets its share of what is left by the others, so that a job that
  * requests nothing can always start. */
-static void share_cpus(struct served *s, const bool *implied)
+static void share_cpus(const struct daemon *d, struct common *c, const bool *implied)
 {
-    int64_t left = s->d->machine.has.v[QUEUE_CPU], wanted = 0;
+    int64_t left = d->machine.has.v[QUEUE_CPU], wanted = 0;
 
-    for (uint32_t i = 0; i < s->n_roles; i++) {
-        int64_t all = s->roles[i].each.v[QUEUE_CPU] * s->roles[i].replicas;
+    for (uint32_t i = 0; i < c->n_roles; i++) {
+        int64_t all = c->roles[i].each.v[QUEUE_CPU] * c->roles[i].replicas;
 
         if (implied[i])
             wanted += all;
         else
             left -= all;
     }
-    for (uint32_t i = 0; i < s->n_roles && wanted > left; i++)
+    for (uint32_t i = 0; i < c->n_roles && wanted > left; i++)
         if (implied[i])
-            s->roles[i].each.v[QUEUE_CPU] =
-                left > 0 ? s->roles[i].each.v[QUEUE_CPU] * left / wanted : 0;
+            c->roles[i].each.v[QUEUE_CPU] =
+                left > 0 ? c->roles[i].each.v[QUEUE_CPU] * left / wanted : 0;
 }
 
-void served_read_needs(struct served *s)
+void served_read_needs(const struct daemon *d, const char *request, struct common *ret)
 {
     auto_arena struct arena *a = arena_new();
-    const struct node *root = json_node(a, s->row.request, strlen(s->row.request));
+    const struct node *root = json_node(a, request, strlen(request));
     const struct node *job = node_get(root, "job"), *after = node_get(root, "after");
-    const struct node *needs = node_get(job, "needs");
+    const struct node *needs = node_get(job, "needs"), *snapshot = node_get(job, "snapshot");
     size_t n = needs && needs->type == NODE_SEQ ? needs->n : 0;
     size_t k = after && after->type == NODE_SEQ ? after->n : 0;
 
     auto_free bool *implied = xcalloc(n + 1, sizeof(*implied));
 
-    s->roles = xcalloc(n + 1, sizeof(*s->roles));
-    s->afters = xcalloc(k + 1, sizeof(*s->afters));
+    ret->roles = xcalloc(n + 1, sizeof(*ret->roles));
+    ret->afters = xcalloc(k + 1, sizeof(*ret->afters));
     for (size_t i = 0; i < n; i++) {
         const struct node *r = needs->items[i];
 
-        s->roles[i] = (struct queue_role){.replicas = (uint32_t)int_of(r, "replicas"),
-                                          .each.v = {[QUEUE_CPU] = int_of(r, "cpu"),
-                                                     [QUEUE_MEMORY] = int_of(r, "memory"),
-                                                     [QUEUE_GPU] = int_of(r, "gpu"),
-                                                     [QUEUE_PORT] = int_of(r, "ports")}};
-        s->n_replicas += s->roles[i].replicas;
+        ret->roles[i] = (struct queue_role){.replicas = (uint32_t)int_of(r, "replicas"),
+                                            .each.v = {[QUEUE_CPU] = int_of(r, "cpu"),
+                                                       [QUEUE_MEMORY] = int_of(r, "memory"),
+                                                       [QUEUE_GPU] = int_of(r, "gpu"),
+                                                       [QUEUE_PORT] = int_of(r, "ports")}};
+        ret->n_replicas += ret->roles[i].replicas;
         implied[i] = node_get(r, "implied") && node_get(r, "implied")->i;
     }
-    s->n_roles = (uint32_t)n;
-    share_cpus(s, implied);
+    ret->n_roles = (uint32_t)n;
+    share_cpus(d, ret, implied);
     for (size_t i = 0; i < k; i++)
-        s->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
-                                            .any = int_of(after->items[i], "any") != 0};
-    s->n_afters = (uint32_t)k;
-    s->snapshot = node_get(job, "snapshot") && node_get(job, "snapshot")->type == NODE_STRING
-                      ? xstrdup(node_get(job, "snapshot")->text)
-                      : NULL;
-    s->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
-}
-
-void served_free(struct served *s)
-{
-    if (!s)
-        return;
-    served_leave(s);
-    free((char *)(uintptr_t)s->row.id);
-    free((char *)(uintptr_t)s->row.name);
-    free((char *)(uintptr_t)s->row.dialect);
-    free((char *)(uintptr_t)s->row.queue);
-    free((char *)(uintptr_t)s->row.request);
-    free((char *)(uintptr_t)s->row.site);
-    free((char *)(uintptr_t)s->row.outcome);
-    free((char *)(uintptr_t)s->row.array);
-    free(s->snapshot);
-    free(s->roles);
-    free(s->afters);
-    free(s->places);
-    free(s);
+        ret->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
+                                              .any = int_of(after->items[i], "any") != 0};
+    ret->n_afters = (uint32_t)k;
+    ret->snapshot = snapshot && snapshot->type == NODE_STRING ? xstrdup(snapshot->text) : NULL;
+    ret->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
 }

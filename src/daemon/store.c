@@ -306,18 +306,6 @@ int64_t store_last_number(const struct store *s)
     return n;
 }
 
-bool store_has_id(const struct store *s, const char *id)
-{
-    sqlite3_stmt *st = NULL;
-    bool found =
-        sqlite3_prepare_v2(s->db, "SELECT 1 FROM job WHERE id=?1", -1, &st, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(st) == SQLITE_ROW;
-
-    (void)sqlite3_finalize(st);
-    return found;
-}
-
 /* --- changing --------------------------------------------------------------------------------- */
 
 static struct change *add_change(struct store *s, enum change_kind kind, int64_t number)

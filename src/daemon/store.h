@@ -64,8 +64,6 @@ int store_each(struct store *s, void (*fn)(void *ctx, const struct stored *job),
 int store_events(struct store *s, int64_t number, struct strbuf *ret, struct err *e);
 /* The highest number that was ever given. */
 int64_t store_last_number(const struct store *s);
-/* Is this the id of a job that was committed? */
-bool store_has_id(const struct store *s, const char *id);
 
 /* Changes; all take effect with the next commit. */
 void store_add(struct store *s, const struct stored *job);
