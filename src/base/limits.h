@@ -105,6 +105,7 @@
 #define LIMIT_SUBMIT_COUNT 10000       /* jobs of one submission (--count) */
 #define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
 #define LIMIT_DAEMON_START_MS 10000    /* for a daemon that submit has started to respond */
+#define LIMIT_COMMIT_WAIT_MS 10        /* for the commit of what was only reported */
 #define LIMIT_STORE_RETRY_MS 1000      /* until a commit that failed is tried again */
 #define LIMIT_CONTROL_CLIENTS 64       /* connections to a run's control socket at once */
 #define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */

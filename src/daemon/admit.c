@@ -43,7 +43,7 @@ static enum queue_state state_of(const struct served *s)
     if (s->act && !s->places) /* cancelled before its start */
         return QUEUE_PAUSED;
     if (s->act && s->row.standing == STANDING_RELEASED)
-        return s->stopping || s->act->told || s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
+        return s->stopping || s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
     if (s->act && s->row.standing == STANDING_YIELDS)
         return QUEUE_STOPPING;
     if (s->act)
@@ -115,7 +115,7 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
         if (s->row.state == STORED_ENDED && !s->act)
             continue;
         d->open[kept++] = s;
-        if (s->is_new)
+        if (s->is_new || (s->act && s->act->told)) /* its places are free already */
             continue;
         jobs[ret->w.n_jobs] = (struct queue_job){.id = (uint64_t)s->row.number,
                                                  .order = order_of(s),
@@ -181,7 +181,7 @@ static bool anybody_waits_for_another(const struct daemon *d)
     return false;
 }
 
-void admit(struct daemon *d)
+void admit(struct daemon *d, bool all)
 {
     auto_arena struct arena *a = arena_new();
     struct world w;
@@ -196,13 +196,19 @@ void admit(struct daemon *d)
     for (uint32_t i = 0; i < dec.n_starts; i++) {
         struct served *s = w.by_index[dec.starts[i].job];
 
+        if (s->act && !all) {
+            d->queue_changed = true;
+            continue;
+        }
         take_places(s, dec.starts[i].places);
         if (s->act)
             preempt_resume(s);
         else
             served_start(s);
     }
-    carry_out_stops(&w, &dec);
+    if (all)
+        carry_out_stops(&w, &dec);
+    d->queue_changed |= !all && dec.n_stops > 0;
     end_hopeless(d, &w, &dec);
 }
 

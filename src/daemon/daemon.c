@@ -54,9 +54,9 @@ static void on_queue_time(uv_timer_t *timer)
     ((struct daemon *)timer->data)->queue_changed = true;
 }
 
-static void ask_queue(struct daemon *d)
+static void ask_queue(struct daemon *d, bool all)
 {
-    admit(d);
+    admit(d, all);
     ns_t left = d->queue_wake ? d->queue_wake - clock_real() : 0;
     if (d->queue_wake)
         (void)uv_timer_start(&d->queue_timer, on_queue_time,
@@ -85,6 +85,20 @@ static void put_back(struct daemon *d, struct served *list)
     }
 }
 
+/* Appends those that are dirty to the list. */
+static void decide_all(struct daemon *d, struct served **list)
+{
+    ns_t now = clock_run();
+
+    while (*list)
+        list = &(*list)->next_dirty;
+    for (*list = take_dirty(d); *list; list = &(*list)->next_dirty) {
+        if ((*list)->act)
+            served_decide(*list, now);
+        d->urgent |= served_is_due(*list);
+    }
+}
+
 static int commit(struct daemon *d, struct err *e)
 {
     bool any = store_has_changes(d->store);
@@ -96,18 +110,38 @@ static int commit(struct daemon *d, struct err *e)
     return r;
 }
 
-/* False: the commit has failed. */
+static void on_commit_time(uv_timer_t *timer)
+{
+    ((struct daemon *)timer->data)->urgent = true;
+}
+
+static void commit_later(struct daemon *d)
+{
+    if (!uv_is_active((uv_handle_t *)&d->commit_timer))
+        (void)uv_timer_start(&d->commit_timer, on_commit_time, LIMIT_COMMIT_WAIT_MS, 0);
+}
+
+/* False: the commit has failed, or may wait. */
 static bool round_once(struct daemon *d)
 {
-    ns_t now = clock_run();
     struct err e;
 
+    struct served *list = NULL;
+
     if (d->queue_changed && !d->leaving)
-        ask_queue(d);
-    struct served *list = take_dirty(d);
-    for (struct served *s = list; s; s = s->next_dirty)
-        if (s->act)
-            served_decide(s, now);
+        ask_queue(d, true);
+    decide_all(d, &list);
+    if (d->made_room && !d->leaving) {
+        ask_queue(d, false);
+        decide_all(d, &list);
+    }
+    d->made_room = false;
+    ns_t now = clock_run();
+    if (list && !d->urgent) {
+        put_back(d, list);
+        commit_later(d);
+        return false;
+    }
     if (d->n > 0 && d->jobs[d->n - 1]->is_new)
         kill_point(KILL_BEFORE_SUBMIT_COMMIT);
     if (list)
@@ -125,6 +159,8 @@ static bool round_once(struct daemon *d)
     if (list)
         kill_point(KILL_AFTER_COMMIT);
     bool any = list;
+    d->urgent = false;
+    (void)uv_timer_stop(&d->commit_timer);
     server_committed(d->server, NULL);
     while (list) {
         struct served *s = list;
@@ -362,7 +398,8 @@ static void make_handles(struct daemon *d)
     (void)uv_prepare_init(&d->loop, &d->prepare);
     (void)uv_timer_init(&d->loop, &d->retry);
     (void)uv_timer_init(&d->loop, &d->queue_timer);
-    d->prepare.data = d->retry.data = d->queue_timer.data = d;
+    (void)uv_timer_init(&d->loop, &d->commit_timer);
+    d->prepare.data = d->retry.data = d->queue_timer.data = d->commit_timer.data = d;
     (void)uv_prepare_start(&d->prepare, on_prepare);
     d->usage = usage_watch_new(&d->loop, NULL);
     catch_signals(d);

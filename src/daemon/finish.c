@@ -65,6 +65,11 @@ void finish_row(struct served *s, const char *outcome, int exit_code)
 static void note_end(struct active *act, const char *outcome, int exit_code)
 {
     act->told = true;
+    /* others may start with the same commit */
+    survey_release(&act->planned.survey);
+    if (act->planned.plan && act->rd.fd >= 0)
+        azureml_dir_finish(act->planned.plan);
+    act->served->d->made_room = true;
     finish_row(act->served, outcome, exit_code);
 }
 
@@ -152,14 +157,11 @@ void finish_leave(struct active *act)
 
     kill_point(KILL_END_COMMITTED);
     (void)journal_commit(act->journal ? act->journal : &journal_none, NULL);
-    if (act->planned.plan && act->rd.fd >= 0)
-        azureml_dir_finish(act->planned.plan);
     if (act->rd.scratch)
         (void)io_remove_tree(AT_FDCWD, act->rd.scratch, NULL);
     free(s->places);
     s->places = NULL;
     code_forget(s);
-    s->d->queue_changed = true;
     finish_release(act);
     served_forget_needs(s);
 }

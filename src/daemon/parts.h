@@ -20,6 +20,9 @@
  *   commit   all of it, with one transaction
  *   act      replies are sent, watchers hear the events, engines carry out
  *
+ * What was only reported, and is followed by nothing, may wait LIMIT_COMMIT_WAIT_MS for its commit:
+ * a supervisor says it again to the next daemon.
+ *
  * A commit that fails is tried again every LIMIT_STORE_RETRY_MS; until then nothing is acted upon.
  */
 #ifndef DAEMON_PARTS_H
@@ -124,10 +127,12 @@ struct daemon {
     struct queue_machine machine;
     int64_t last_number, last_turn;
     uv_prepare_t prepare;
-    uv_timer_t retry, queue_timer;
+    uv_timer_t retry, queue_timer, commit_timer;
     uv_signal_t signals[4];
-    bool stuck;   /* the last commit has failed, and somebody was told */
-    bool leaving; /* SIGTERM: no job is started any more */
+    bool made_room; /* a job's end was decided in this round */
+    bool urgent;    /* somebody waits for the next commit */
+    bool stuck;     /* the last commit has failed, and somebody was told */
+    bool leaving;   /* SIGTERM: no job is started any more */
 };
 
 void daemon_note(struct daemon *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -168,6 +173,8 @@ void served_refuse(struct served *s, const struct err *why);
 void served_resume(struct served *s);
 /* Steps of a round. */
 void served_decide(struct served *s, ns_t now);
+/* Something follows from the commit, which must not wait. */
+bool served_is_due(const struct served *s);
 void served_act(struct served *s, ns_t now);
 /* Lets the job go on without us. */
 void served_leave(struct served *s);
@@ -217,8 +224,9 @@ void code_sweep(struct daemon *d);
 void admit_restore(struct served *s);
 /* Can it never start on this machine? Then why. */
 bool admit_never(struct served *s, struct strbuf *why);
-/* Starts whoever may start now; served_start() for each. */
-void admit(struct daemon *d);
+/* Starts whoever may start now; served_start() for each. Not all: only jobs that wait; what was
+ * decided of others in this round must be carried out before anything else is. */
+void admit(struct daemon *d, bool all);
 /* Why each waiting job waits: calls fn for each. */
 void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
                    void *ctx);

@@ -530,6 +530,7 @@ void request_serve(struct daemon *d, struct peer *p, const char *text, size_t le
                     CONTROL_VERSION, (long long)int_of(root, "version", 0));
         return;
     }
+    d->urgent = true; /* what it changes does not wait */
     if (node_get(root, "array")) {
         request_array(d, p, what, node_text(node_get(root, "array"), ""));
         return;

@@ -492,6 +492,11 @@ void served_decide(struct served *s, ns_t now)
     preempt_check(s);
 }
 
+bool served_is_due(const struct served *s)
+{
+    return !s->act || s->act->told || turn_is_due(s->act->turn);
+}
+
 void served_act(struct served *s, ns_t now)
 {
     struct active *act = s->act;
