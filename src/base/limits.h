@@ -130,6 +130,7 @@
 #define LIMIT_OTHER_LOGS 1024            /* logs searched for the first failure */
 #define LIMIT_TREE_DEPTH 256             /* directories within each other when removing a tree */
 #define LIMIT_RUNS_KEPT 50     /* run directories without outputs that are kept by default */
+#define LIMIT_RETIRE_AFTER_S (24 * 3600) /* a run of the daemon stays that long after its end */
 #define LIMIT_OPERANDS 1000    /* names of list */
 #define LIMIT_ARRAY_LINES 10   /* jobs of an array that a verb names one by one */
 #define LIMIT_RUNS_SHOWN 20    /* newest runs in `list`; --all shows the rest */

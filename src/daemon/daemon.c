@@ -316,6 +316,7 @@ static int load(struct daemon *d, int dir, struct err *e)
         if (d->jobs[i]->row.state == STORED_STARTED)
             served_resume(d->jobs[i]);
     code_sweep(d);
+    retire_later(d);
     d->queue_changed = true;
     return 0;
 }
@@ -399,6 +400,8 @@ static void make_handles(struct daemon *d)
     (void)uv_timer_init(&d->loop, &d->retry);
     (void)uv_timer_init(&d->loop, &d->queue_timer);
     (void)uv_timer_init(&d->loop, &d->commit_timer);
+    (void)uv_timer_init(&d->loop, &d->retire_timer);
+    d->retire_timer.data = d;
     d->prepare.data = d->retry.data = d->queue_timer.data = d->commit_timer.data = d;
     (void)uv_prepare_start(&d->prepare, on_prepare);
     d->usage = usage_watch_new(&d->loop, NULL);

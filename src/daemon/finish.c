@@ -164,6 +164,7 @@ void finish_leave(struct active *act)
     code_forget(s);
     finish_release(act);
     served_forget_needs(s);
+    retire_later(s->d);
 }
 
 void finish_kill_shim(int scratch_fd, const char *run_id)

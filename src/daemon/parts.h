@@ -11,6 +11,7 @@
  *     store.c    the database
  *     config.c   queues and what they may use
  *     code.c     snapshots of jobs' code, and their working copies
+ *     retire.c   run directories that are removed by themselves
  *     preempt.c  jobs that make room for others, and go on later
  *
  * One round of the loop:
@@ -127,7 +128,8 @@ struct daemon {
     struct queue_machine machine;
     int64_t last_number, last_turn;
     uv_prepare_t prepare;
-    uv_timer_t retry, queue_timer, commit_timer;
+    uv_timer_t retry, queue_timer, commit_timer, retire_timer;
+    ns_t retire_from; /* clock_mono(): not before that */
     uv_signal_t signals[4];
     bool made_room; /* a job's end was decided in this round */
     bool urgent;    /* somebody waits for the next commit */
@@ -217,6 +219,11 @@ void code_prune(struct active *act);
 void code_forget(struct served *s);
 /* At the beginning: removes snapshots that no job has. */
 void code_sweep(struct daemon *d);
+
+/* --- retire.c --------------------------------------------------------------------------------- */
+
+/* Soon, removes what the limits on run directories no longer allow. */
+void retire_later(struct daemon *d);
 
 /* --- admit.c ---------------------------------------------------------------------------------- */
 
