@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include "daemon/parts.h"
 #include "rundir/places.h"
 
+#define TRIM_AFTER 64 /* jobs that were submitted or have ended, while none runs */
+#define TRIM_BUSY 4096
 #define ROUNDS 64 /* before the loop looks at its descriptors again */
 
 void daemon_note(struct daemon *d, const char *fmt, ...)
@@ -185,6 +188,16 @@ static void check_end(struct daemon *d)
         uv_stop(&d->loop);
 }
 
+/* A submission of ten thousand jobs needs tens of megabytes until it is stored, and jobs that have
+ * run leave holes. */
+static void give_back_memory(struct daemon *d)
+{
+    if (d->n_changed < (d->n_active > 0 ? TRIM_BUSY : TRIM_AFTER))
+        return;
+    d->n_changed = 0;
+    (void)malloc_trim(0);
+}
+
 static void on_prepare(uv_prepare_t *handle)
 {
     struct daemon *d = handle->data;
@@ -198,6 +211,7 @@ static void on_prepare(uv_prepare_t *handle)
     }
     if (d->dirty)
         (void)uv_timer_start(&d->retry, on_retry, 0, 0);
+    give_back_memory(d);
     check_end(d);
 }
 

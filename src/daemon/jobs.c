@@ -115,6 +115,7 @@ void served_forget_needs(struct served *s)
     free((char *)(uintptr_t)s->row.site);
     s->common = NULL;
     s->own = NULL;
+    s->d->n_changed++;
     s->row.site = xstrdup("");
 }
 
@@ -138,6 +139,7 @@ struct served *daemon_add(struct daemon *d, const struct stored *row)
         set_common(d, s, row);
         GROW(d->open, d->n_open, d->cap_open);
         d->open[d->n_open++] = s;
+        d->n_changed++;
     }
     GROW(d->jobs, d->n, d->cap);
     d->jobs[d->n++] = s;

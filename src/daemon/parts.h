@@ -120,6 +120,7 @@ struct daemon {
     size_t n_buckets;        /* a power of two, or 0 */
     struct served *dirty;    /* a list */
     size_t n_active;
+    size_t n_changed;   /* jobs that were submitted or have ended since memory was given back */
     bool queue_changed; /* a job was submitted or has ended, … */
     ns_t queue_wake;    /* clock_run() when the queue has to be asked again; 0: no need */
     uint64_t promised;

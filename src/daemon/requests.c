@@ -475,11 +475,10 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
             peer_refuse(p, "%s", why.buf);
             return;
         }
-        auto_strbuf struct strbuf whole = STRBUF_INIT;
         struct stored row = s->row;
 
-        served_request(s, &whole);
-        row.request = whole.buf;
+        row.shared = s->common->request;
+        row.request = s->own;
         s->is_new = true;
         store_add(d->store, &row);
         peer_defer(p, s, false);

@@ -41,6 +41,7 @@ struct stored { /* one job; texts belong to whoever made it */
     const char *array; /* id of the first job of its array; "": none */
     int64_t array_index;
     const char *request; /* JSON: how to plan it; "" after its end */
+    const char *shared;  /* store_add(): what the request begins with, not copied; or NULL */
     enum stored_state state;
     const char *site;               /* started: JSON, what planning has chosen; "" before */
     ns_t submitted, started, ended; /* real time; 0: not yet */
