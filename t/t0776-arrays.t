@@ -97,6 +97,36 @@ run_muster submit -n 1 -- echo '{index}'
 is "$(cat "$err")" "" "a job that is no array may have any"
 run_muster wait --all
 
+# --- many: one request, one commit, one line
+array=$("$MUSTER" submit --array-id --count 40 --name many -n 1 -- sleep 60)
+ok "some run" wait_until 20 running
+waits=$("$MUSTER" list -q -s waiting "$array" | tail -n 1)
+run_muster pause "$array"
+is "$(wc -l <"$out")" 1 "pause @ID prints one line for many jobs"
+is "$("$MUSTER" list -q -s waiting "$array" | wc -l)" 0 "none waits"
+run_muster resume "$array"
+like "$(cat "$out")" "^$array: [0-9]+ jobs: " "resume @ID"
+run_muster cancel "@$waits"
+is "$(cat "$out")" "@$waits: 40 jobs: being stopped" "cancel with the id of any of them"
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null
+"$MUSTER" serve --cpus 4 2>>serve.log &
+daemon=$!
+ok "another daemon" wait_until 20 ready
+run_muster wait "$array"
+is "$rc" 143 "is not forgotten"
+is "$("$MUSTER" list -q -s cancelled "$array" | wc -l)" 40 "all are cancelled"
+like "$("$MUSTER" show "$waits")" 'cancelled before it was started' "show of one that waited"
+"$MUSTER" show -o json "$waits" >report.json
+has_shape report report.json "with a report"
+run_muster events "$waits"
+like "$(cat "$err")" 'ended before it was started' "and without events"
+run_muster cancel "$array"
+is "$rc$(cat "$out")" 0 "once more: nothing to do"
+run_muster cancel @nonesuch
+is "$rc" 2 "an array that is not there"
+like "$(cat "$err")" 'array "@nonesuch" not found' "says so"
+
 # --- refused
 for bad in lr =1 lr= lr=1,,2 'lr=1,' 1x=2 MUSTER_X=1; do
     run_muster submit --matrix "$bad" -n 1 -- true

@@ -12,13 +12,13 @@ static bool holds(const struct served *s)
 
 static void add_use(struct machine_use *u, const struct served *s)
 {
-    for (uint32_t i = 0; i < s->n_roles; i++) {
-        const struct queue_role *r = &s->roles[i];
+    for (uint32_t i = 0; i < s->common->n_roles; i++) {
+        const struct queue_role *r = &s->common->roles[i];
 
         u->cpu += r->each.v[QUEUE_CPU] * r->replicas;
         u->memory += r->each.v[QUEUE_MEMORY] * r->replicas;
     }
-    for (uint32_t i = 0; s->places && i < s->n_replicas; i++)
+    for (uint32_t i = 0; s->places && i < s->common->n_replicas; i++)
         for (int bit = 0; bit < LIMIT_QUEUE_GPUS; bit++)
             if (s->places[i].gpus & UINT64_C(1) << bit) {
                 u->gpus += u->gpu[bit] == NULL;

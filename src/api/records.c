@@ -95,9 +95,12 @@ static bool job_submission(struct call *c, const struct entry *en, struct comman
     auto_arena struct arena *a = arena_new();
     const struct served *s = en->served;
 
-    if (s && s->row.request && *s->row.request) {
-        const struct node *job =
-            node_get(json_node(a, s->row.request, strlen(s->row.request)), "job");
+    auto_strbuf struct strbuf request = STRBUF_INIT;
+
+    if (s)
+        served_request(s, &request);
+    if (request.len > 0) {
+        const struct node *job = node_get(json_node(a, request.buf, request.len), "job");
         const struct node *text = node_get(job, "file");
 
         read_words(node_get(job, "argv"), &line->argv);

@@ -63,7 +63,8 @@ const struct verb verb_cancel = {
         "Sends SIGTERM to every process and, after the grace period, SIGKILL; a second cancel "
         "sends SIGKILL at once. Returns as soon as the run has the request; use muster wait "
         "to wait for its end. The exit code of the run is 143. A detached job is cancelled in the "
-        "cluster, and its end is waited for.\n\n" TARGET_ARRAY TARGET_ABOUT,
+        "cluster, and its end is waited for.\n\n" TARGET_ARRAY "Of more than 10 jobs only the "
+        "number is printed. " TARGET_ABOUT,
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

@@ -30,10 +30,10 @@ struct options {
 
 /* What `state` of struct run_ref may be: phases, outcomes, and words of client/runs.h. */
 static const char *const states[] = {
-    "waiting",   "starting", "pending",  "running",   "paused",     "held",          "debugging",
-    "stopping",  "killing",  "ending",   "succeeded", "failed",     "cancelled",     "lost",
-    "no daemon", "stopped",  "detached", "refused",   "unreadable", "not responding",
-    "invalid",   "unseen"}; /* the last two: in a cluster */
+    "waiting",    "starting",       "pending",   "running", "paused",    "held",
+    "debugging",  "stopping",       "killing",   "ending",  "succeeded", "failed",
+    "cancelled",  "lost",           "no daemon", "stopped", "detached",  "refused",
+    "unreadable", "not responding", "invalid",   "unseen"}; /* the last two: in a cluster */
 
 /* Also one that goes on without its muster or its daemon. */
 static bool is_open(const struct run_ref *run)
@@ -62,7 +62,8 @@ static bool is_listed(const char *list, const char *word)
     }
 }
 
-static bool is_wanted(const struct runs *runs, const struct run_ref *run, const struct options *o)
+/* words: the operands, arrays by their ids. */
+static bool is_wanted(const struct run_ref *run, const struct options *o, const char *const *words)
 {
     bool named = o->ops.n == 0;
 
@@ -72,9 +73,9 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
     for (int i = 0; i < o->ops.n; i++) {
         const char *word = o->ops.v[i];
 
-        named |= target_is_array(word)
-                     ? runs_in_array(runs, run, word)
-                     : strstr(run->name, word) != NULL || strncmp(run->id, word, strlen(word)) == 0;
+        named |= target_is_array(word) ? runs_in_array(run, words[i])
+                                       : strstr(run->name, words[i]) != NULL ||
+                                             strncmp(run->id, word, strlen(word)) == 0;
     }
     return named;
 }
@@ -83,11 +84,14 @@ static bool is_wanted(const struct runs *runs, const struct run_ref *run, const 
 static void filter(struct runs *runs, const struct options *o, struct arena *a)
 {
     struct runs wanted = *runs;
+    const char **words = ARENA_ARRAY(a, const char *, (size_t)o->ops.n + 1);
 
+    for (int i = 0; i < o->ops.n; i++)
+        words[i] = target_is_array(o->ops.v[i]) ? runs_array(runs, o->ops.v[i]) : o->ops.v[i];
     wanted.v = ARENA_ARRAY(a, struct run_ref, runs->n + 1);
     wanted.n = 0;
     for (size_t i = 0; i < runs->n; i++)
-        if (is_wanted(runs, &runs->v[i], o))
+        if (is_wanted(&runs->v[i], o, words))
             wanted.v[wanted.n++] = runs->v[i];
     *runs = wanted;
 }

@@ -177,6 +177,8 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
         return cluster_ask(verb, &cluster, JOBS_RESUME, &ops, "being resumed");
     if (code == 0)
         code = job_options_check(verb, &o.job);
+    if (code == 0 && !o.file && ops.n && target_is_array(ops.v[0]))
+        return target_ask_array(verb, ops.v[0], "resume", "being resumed");
     if (code == 0)
         code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
     if (code == 0 && o.file)
@@ -207,7 +209,7 @@ const struct verb verb_resume = {
              "Starts the commands of a job in debug mode (run --debug). Retries or ends a failed "
              "job that is held (run --hold-on-failure).\n\nWith -f, reads FILE again: it must be "
              "the job's own file, must no longer pause or debug the job, and its resumeSpecs must "
-             "be unchanged; other changes are ignored.\n\n" TARGET_ABOUT,
+             "be unchanged; other changes are ignored.\n\n" TARGET_ARRAY TARGET_ABOUT,
     .opts = opts,
     .parts = parts,
     .usage_exit = EXIT_USAGE,

@@ -60,8 +60,10 @@ static int configure(struct arena *a, struct daemon_config *ret)
     struct settings s;
     int r = settings_read(a, &s);
 
-    if (r == 0)
+    if (r == 0) {
         *ret = s.daemon;
+        ret->retention = s.retention;
+    }
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/tell.h"
+#include "client/daemon.h"
 #include "job/job.h"
 
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
@@ -26,10 +27,11 @@ int target_array(const struct verb *verb, struct arena *a, const char *word, str
     size_t n = 0;
 
     runs_list(a, &all);
+    const char *array = runs_array(&all, word);
     *ret = all;
     ret->v = ARENA_ARRAY(a, struct run_ref, all.n + 1);
     for (size_t i = 0; i < all.n; i++)
-        if (runs_in_array(&all, &all.v[i], word))
+        if (runs_in_array(&all.v[i], array))
             ret->v[n++] = all.v[i];
     ret->n = n;
     if (n > 0)
@@ -120,18 +122,21 @@ int target_ask_array(const struct verb *verb, const char *word, const char *requ
                      const char *done)
 {
     auto_arena struct arena *a = arena_new();
-    struct runs runs;
-    int code = target_array(verb, a, word, &runs), result = 0;
+    auto_strvec struct strvec ids = STRVEC_INIT;
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct err e;
+    int r = daemon_ask_array(a, request, word + 1, &ids, &e);
 
-    for (size_t i = runs.n; code == 0 && i-- > 0;) /* from the end: none starts meanwhile */
-        if (runs.v[i].alive) {
-            int r = ask_one(a, &runs.v[i], request, done);
-            result = result ? result : r;
-        }
-    if (code == 0)
-        code = result;
-    int r = finish_output();
-    return code ? code : r;
+    if (r < 0) {
+        tell_error("%s", e.text);
+        return r == -EPERM ? verb->usage_exit : EXIT_FAILED;
+    }
+    add_as_typed(&text, done);
+    if (ids.n > LIMIT_ARRAY_LINES)
+        printf("%s: %zu jobs: %s\n", word, ids.n, text.buf);
+    for (size_t i = 0; ids.n <= LIMIT_ARRAY_LINES && i < ids.n; i++)
+        printf("%s: %s\n", ids.v[i], text.buf);
+    return finish_output();
 }
 
 int target_ask(const struct verb *verb, const struct operands *ops, const char *request,

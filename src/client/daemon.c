@@ -62,6 +62,22 @@ int daemon_ask_job(struct arena *a, const char *request, const char *id, int lim
     return r;
 }
 
+int daemon_ask_array(struct arena *a, const char *request, const char *id, struct strvec *ids,
+                     struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct json j = ask_begin(&text, request);
+    struct answer an = {.body = STRBUF_INIT};
+
+    json_kv_str(&j, "array", id);
+    json_end(&j);
+    int r = daemon_ask(a, &text, LIMIT_SUBMIT_MS, &an, e);
+    for (const char *p = an.body.buf, *nl; r == 0 && (nl = strchr(p, '\n')); p = nl + 1)
+        strvec_pushf(ids, "%.*s", (int)(nl - p), p);
+    strbuf_release(&an.body);
+    return r;
+}
+
 int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;

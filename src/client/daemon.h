@@ -12,6 +12,8 @@
  *     {…,"request":"job","id"}           {…,"job":{…}}: one of them
  *     {…,"request":"wait","id"}          the same, when it has ended
  *     {…,"request":"cancel","id"}, "kill", "pause", "resume"   the same
+ *     {…,"request":"cancel","array":"ID"}, "kill", "pause", "resume"   the body has the ids of
+ *                                        the jobs of the array that it changed, each a line
  *     {…,"request":"forget","id"}        {…}: a job that has ended is not listed any more
  *     {…,"request":"open","job"?}        {…,"url"}: the page, with a key that can be used once
  *
@@ -24,6 +26,7 @@
 #ifndef CLIENT_DAEMON_H
 #define CLIENT_DAEMON_H
 
+#include "base/strvec.h"
 #include "client/ask.h"
 #include "doc/json.h"
 
@@ -40,6 +43,10 @@ int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, stru
 /* The same about one job; ret_job may be NULL, *ret_job lives in the arena. */
 int daemon_ask_job(struct arena *a, const char *request, const char *id, int limit_ms,
                    const struct node **ret_job, struct err *e);
+
+/* Asks for a change of all jobs of an array, by the id of one of them; ids: those that changed. */
+int daemon_ask_array(struct arena *a, const char *request, const char *id, struct strvec *ids,
+                     struct err *e);
 
 /* All of its jobs, in the order of submission, in the arena. -errno: there is no daemon, or it does
  * not answer. */

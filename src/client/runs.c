@@ -353,13 +353,16 @@ static void list(struct arena *a, bool living, struct runs *ret)
         qsort(ret->v, ret->n, sizeof(*ret->v), by_start);
 }
 
-bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word)
+const char *runs_array(const struct runs *runs, const char *word)
 {
-    const char *array = word + 1;
-
     for (size_t i = 0; i < runs->n; i++)
         if (runs->v[i].array && strcmp(runs->v[i].id, word + 1) == 0)
-            array = runs->v[i].array;
+            return runs->v[i].array;
+    return word + 1;
+}
+
+bool runs_in_array(const struct run_ref *run, const char *array)
+{
     return strcmp(run->array ? run->array : run->id, array) == 0;
 }
 
@@ -582,7 +585,9 @@ int runs_open(const struct run_ref *run, bool wait, bool *ret_ended, struct err 
         return err_set(e, -ENOENT, "it has not started yet%s%s", *run->waiting ? ": " : "",
                        run->waiting);
     if (fd < 0 && run->served && !*run->dir)
-        return err_set(e, -ENOENT, "its run directory was removed");
+        return err_set(e, -ENOENT,
+                       run->started ? "its run directory was removed"
+                                    : "it ended before it was started");
     if (fd < 0)
         return err_sys(e, -errno, "%s", *run->dir ? run->dir : run->id);
     while (flock(fd, wait ? LOCK_SH : LOCK_SH | LOCK_NB) < 0) {

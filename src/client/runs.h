@@ -60,8 +60,9 @@ struct runs { /* in the arena, in the order in which they started */
  * cannot be read: then ret->fault says which and why. */
 void runs_list(struct arena *a, struct runs *ret);
 
-/* Is it of the array that word ("@ID") means, with the id of one of its jobs? */
-bool runs_in_array(const struct runs *runs, const struct run_ref *run, const char *word);
+/* The id of the array that word ("@ID") means, with the id of one of its jobs. */
+const char *runs_array(const struct runs *runs, const char *word);
+bool runs_in_array(const struct run_ref *run, const char *array);
 
 /* The same of those that have not ended, without reading what others have left. */
 void runs_living(struct arena *a, struct runs *ret);

@@ -54,8 +54,37 @@ int served_ask(struct arena *a, const struct run_ref *run, const char *request, 
                    run->waiting);
 }
 
+#define NOT_STARTED "cancelled before it was started"
+
+/* Of jobs whose records were removed the row does not have it. */
+static void put_cause(struct json *j, const struct run_ref *run, bool unstarted)
+{
+    char at[CLOCK_TEXT];
+
+    if (!unstarted) {
+        json_kv_null(j, "cause");
+        return;
+    }
+    json_key(j, "cause");
+    json_object(j);
+    json_kv_null(j, "replica");
+    json_kv_null(j, "role");
+    json_kv_null(j, "index");
+    json_kv_null(j, "rank");
+    json_kv_str(j, "kind", "cancelled");
+    json_kv_int(j, "exit_code", run->exit_code);
+    json_kv_str(j, "signal", "SIGTERM");
+    json_kv_str(j, "at", clock_rfc3339(run->ended, at));
+    json_kv_str(j, "message", NOT_STARTED);
+    json_key(j, "log_tail");
+    json_array(j);
+    json_end(j);
+    json_end(j);
+}
+
 void served_report(const struct run_ref *run, struct strbuf *ret)
 {
+    bool unstarted = !run->waiting && !run->started && strcmp(run->state, "cancelled") == 0;
     struct json j = JSON_PRETTY(ret);
     auto_strbuf struct strbuf sentence = STRBUF_INIT;
 
@@ -83,8 +112,8 @@ void served_report(const struct run_ref *run, struct strbuf *ret)
         json_int(&j, run->exit_code);
     else
         json_null(&j);
-    json_kv_str(&j, "verdict", sentence.buf);
-    json_kv_null(&j, "cause");
+    json_kv_str(&j, "verdict", unstarted ? NOT_STARTED : sentence.buf);
+    put_cause(&j, run, unstarted);
     json_key(&j, "status");
     json_object(&j);
     json_end(&j);

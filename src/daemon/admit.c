@@ -43,7 +43,7 @@ static enum queue_state state_of(const struct served *s)
     if (s->act && !s->places) /* cancelled before its start */
         return QUEUE_PAUSED;
     if (s->act && s->row.standing == STANDING_RELEASED)
-        return s->stopping || s->act->told || s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
+        return s->stopping || s->row.paused ? QUEUE_PAUSED : QUEUE_WAITING;
     if (s->act && s->row.standing == STANDING_YIELDS)
         return QUEUE_STOPPING;
     if (s->act)
@@ -54,12 +54,13 @@ static enum queue_state state_of(const struct served *s)
 /* How the jobs that it waits for stand. One that is not known any more has ended, who knows how. */
 static const struct queue_after *afters_of(struct arena *a, const struct served *s)
 {
-    struct queue_after *v = ARENA_ARRAY(a, struct queue_after, s->n_afters + 1);
+    const struct common *c = s->common;
+    struct queue_after *v = c->n_afters ? ARENA_ARRAY(a, struct queue_after, c->n_afters) : NULL;
 
-    for (uint32_t i = 0; i < s->n_afters; i++) {
-        const struct served *other = daemon_number(s->d, (int64_t)s->afters[i].id);
+    for (uint32_t i = 0; i < c->n_afters; i++) {
+        const struct served *other = daemon_number(s->d, (int64_t)c->afters[i].id);
 
-        v[i] = s->afters[i];
+        v[i] = c->afters[i];
         v[i].state = other && other->row.state != STORED_ENDED ? QUEUE_AFTER_OPEN
                      : other && other->row.exit_code == 0      ? QUEUE_AFTER_SUCCEEDED
                                                                : QUEUE_AFTER_FAILED;
@@ -97,35 +98,40 @@ static uint32_t queue_of_job(const struct daemon *d, struct arena *a, struct que
 
 static void describe(struct daemon *d, struct arena *a, bool explain, struct world *ret)
 {
-    struct queue_job *jobs = ARENA_ARRAY(a, struct queue_job, d->n + 1);
+    struct queue_job *jobs = ARENA_ARRAY(a, struct queue_job, d->n_open + 1);
+    size_t kept = 0;
 
     *ret = (struct world){.w = {.machines = &d->machine,
                                 .n_machines = 1,
                                 .jobs = jobs,
                                 .promised = d->promised,
                                 .explain = explain},
-                          .by_index = ARENA_ARRAY(a, struct served *, d->n + 1)};
+                          .by_index = ARENA_ARRAY(a, struct served *, d->n_open + 1)};
     ret->w.preemption = d->config.preemption;
     describe_queues(d, a, &ret->w);
-    for (size_t i = 0; i < d->n; i++) {
-        struct served *s = d->jobs[i];
+    for (size_t i = 0; i < d->n_open; i++) {
+        struct served *s = d->open[i];
 
-        if ((s->row.state == STORED_ENDED && !s->act) || s->is_new)
+        if (s->row.state == STORED_ENDED && !s->act)
+            continue;
+        d->open[kept++] = s;
+        if (s->is_new || (s->act && s->act->told)) /* its places are free already */
             continue;
         jobs[ret->w.n_jobs] = (struct queue_job){.id = (uint64_t)s->row.number,
                                                  .order = order_of(s),
                                                  .queue = queue_of_job(d, a, &ret->w, s),
                                                  .priority = s->row.priority,
                                                  .state = state_of(s),
-                                                 .n_roles = s->n_roles,
-                                                 .roles = s->roles,
-                                                 .n_afters = s->n_afters,
+                                                 .n_roles = s->common->n_roles,
+                                                 .roles = s->common->roles,
+                                                 .n_afters = s->common->n_afters,
                                                  .afters = afters_of(a, s),
-                                                 .max_duration = s->max_duration,
+                                                 .max_duration = s->common->max_duration,
                                                  .started = s->since ? s->since : s->row.started,
                                                  .places = s->places};
         ret->by_index[ret->w.n_jobs++] = s;
     }
+    d->n_open = kept;
     queue_arrange(a, &ret->w);
 }
 
@@ -134,9 +140,9 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
 static void take_places(struct served *s, const struct queue_place *places)
 {
     free(s->places);
-    s->places = xcalloc(s->n_replicas + 1, sizeof(*s->places));
-    if (s->n_replicas)
-        memcpy(s->places, places, s->n_replicas * sizeof(*s->places));
+    s->places = xcalloc(s->common->n_replicas + 1, sizeof(*s->places));
+    if (s->common->n_replicas)
+        memcpy(s->places, places, s->common->n_replicas * sizeof(*s->places));
 }
 
 /* A job that waits for one that has failed never starts: it is ended. */
@@ -169,13 +175,13 @@ static void carry_out_stops(const struct world *w, const struct queue_decisions 
 
 static bool anybody_waits_for_another(const struct daemon *d)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->jobs[i]->row.state == STORED_WAITING && d->jobs[i]->n_afters > 0)
+    for (size_t i = 0; i < d->n_open; i++)
+        if (d->open[i]->row.state == STORED_WAITING && d->open[i]->common->n_afters > 0)
             return true;
     return false;
 }
 
-void admit(struct daemon *d)
+void admit(struct daemon *d, bool all)
 {
     auto_arena struct arena *a = arena_new();
     struct world w;
@@ -190,20 +196,27 @@ void admit(struct daemon *d)
     for (uint32_t i = 0; i < dec.n_starts; i++) {
         struct served *s = w.by_index[dec.starts[i].job];
 
+        if (s->act && !all) {
+            d->queue_changed = true;
+            continue;
+        }
         take_places(s, dec.starts[i].places);
         if (s->act)
             preempt_resume(s);
         else
             served_start(s);
     }
-    carry_out_stops(&w, &dec);
+    if (all)
+        carry_out_stops(&w, &dec);
+    d->queue_changed |= !all && dec.n_stops > 0;
     end_hopeless(d, &w, &dec);
 }
 
 bool admit_never(struct served *s, struct strbuf *why)
 {
     auto_arena struct arena *a = arena_new();
-    struct daemon alone = {.machine = s->d->machine, .config = s->d->config, .jobs = &s, .n = 1};
+    struct daemon alone = {
+        .machine = s->d->machine, .config = s->d->config, .open = &s, .n_open = 1};
     struct world w;
     struct queue_decisions dec;
 
@@ -221,10 +234,10 @@ void admit_restore(struct served *s)
     struct submission sub = {0};
 
     free(s->places); /* of a job that is planned again */
-    s->places = xcalloc(s->n_replicas + 1, sizeof(*s->places));
+    s->places = xcalloc(s->common->n_replicas + 1, sizeof(*s->places));
     if (site_read(a, s->row.site, &sub, NULL) < 0 || !sub.gpus)
         return;
-    for (uint32_t i = 0; i < s->n_replicas && sub.gpus[i]; i++)
+    for (uint32_t i = 0; i < s->common->n_replicas && sub.gpus[i]; i++)
         for (const char *p = sub.gpus[i]; *p;) {
             char *end;
             unsigned long bit = strtoul(p, &end, 10);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/limits.h"
+
+#define PLACE ",\"array\":"
 #include "doc/json.h"
 
 static size_t n_values(const struct node *axis)
@@ -61,7 +63,7 @@ void array_request(const char *request, const struct array_place *place, const s
     struct json j = JSON_COMPACT(ret);
 
     strbuf_add(ret, request, strlen(request) - 1);
-    strbuf_addstr(ret, ",\"array\":");
+    strbuf_addstr(ret, PLACE);
     json_object(&j);
     json_kv_str(&j, "id", place->id);
     json_kv_str(&j, "name", place->name);
@@ -74,6 +76,16 @@ void array_request(const char *request, const struct array_place *place, const s
     json_end(&j);
     json_end(&j);
     strbuf_addch(ret, '}');
+}
+
+/* In a string its quotes have backslashes. */
+size_t array_common(const char *request)
+{
+    const char *found = NULL;
+
+    for (const char *p = request; (p = strstr(p, PLACE)); p++)
+        found = p;
+    return found ? (size_t)(found - request) : strlen(request);
 }
 
 void array_label(const char *id, const struct strvec *vars, struct strbuf *ret)

@@ -22,6 +22,8 @@ struct array_place {
 /* The request of a job ("{…}") with its place in the array. */
 void array_request(const char *request, const struct array_place *place, const struct strvec *vars,
                    struct strbuf *ret);
+/* How much of such a request is that of all jobs of the array; of another one, all of it. */
+size_t array_common(const char *request);
 /* As it is stored, and told in lists: "ID lr=0.1 seed=1". */
 void array_label(const char *id, const struct strvec *vars, struct strbuf *ret);
 

@@ -54,9 +54,9 @@ void code_prune(struct active *act)
 
 static bool is_used(const struct daemon *d, const char *name)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->jobs[i]->row.state != STORED_ENDED && d->jobs[i]->snapshot &&
-            strcmp(d->jobs[i]->snapshot, name) == 0)
+    for (size_t i = 0; i < d->n_open; i++)
+        if (d->open[i]->row.state != STORED_ENDED && d->open[i]->snapshot &&
+            strcmp(d->open[i]->snapshot, name) == 0)
             return true;
     return false;
 }

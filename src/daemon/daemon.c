@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include "daemon/parts.h"
 #include "rundir/places.h"
 
+#define TRIM_AFTER 64 /* jobs that were submitted or have ended, while none runs */
+#define TRIM_BUSY 4096
 #define ROUNDS 64 /* before the loop looks at its descriptors again */
 
 void daemon_note(struct daemon *d, const char *fmt, ...)
@@ -30,69 +33,6 @@ void daemon_note(struct daemon *d, const char *fmt, ...)
     strbuf_vaddf(&text, fmt, ap);
     va_end(ap);
     d->opts->note(text.buf);
-}
-
-/* --- jobs ------------------------------------------------------------------------------------- */
-
-struct served *daemon_find(struct daemon *d, const char *id)
-{
-    for (size_t i = d->n; i-- > 0;)
-        if (strcmp(d->jobs[i]->row.id, id) == 0)
-            return d->jobs[i];
-    return NULL;
-}
-
-struct served *daemon_number(struct daemon *d, int64_t number)
-{
-    size_t low = 0, high = d->n;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (d->jobs[mid]->row.number == number)
-            return d->jobs[mid];
-        if (d->jobs[mid]->row.number < number)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
-}
-
-struct served *daemon_add(struct daemon *d, const struct stored *row)
-{
-    struct served *s = xcalloc(1, sizeof(*s));
-
-    s->d = d;
-    s->row = *row;
-    s->row.id = xstrdup(row->id);
-    s->row.name = xstrdup(row->name);
-    s->row.dialect = xstrdup(row->dialect);
-    s->row.queue = xstrdup(row->queue);
-    s->row.request = xstrdup(row->state == STORED_ENDED ? "" : row->request);
-    s->row.site = xstrdup(row->site ? row->site : "");
-    s->row.outcome = xstrdup(row->outcome ? row->outcome : "");
-    s->row.array = xstrdup(row->array ? row->array : "");
-    served_read_needs(s);
-    GROW(d->jobs, d->n, d->cap);
-    d->jobs[d->n++] = s;
-    return s;
-}
-
-void daemon_drop(struct daemon *d, struct served *s)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (d->jobs[i] == s) {
-            memmove(d->jobs + i, d->jobs + i + 1, (d->n - i - 1) * sizeof(*d->jobs));
-            d->n--;
-            break;
-        }
-    for (struct served **p = &d->dirty; *p; p = &(*p)->next_dirty)
-        if (*p == s) {
-            *p = s->next_dirty;
-            break;
-        }
-    served_free(s);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -117,9 +57,9 @@ static void on_queue_time(uv_timer_t *timer)
     ((struct daemon *)timer->data)->queue_changed = true;
 }
 
-static void ask_queue(struct daemon *d)
+static void ask_queue(struct daemon *d, bool all)
 {
-    admit(d);
+    admit(d, all);
     ns_t left = d->queue_wake ? d->queue_wake - clock_real() : 0;
     if (d->queue_wake)
         (void)uv_timer_start(&d->queue_timer, on_queue_time,
@@ -148,6 +88,20 @@ static void put_back(struct daemon *d, struct served *list)
     }
 }
 
+/* Appends those that are dirty to the list. */
+static void decide_all(struct daemon *d, struct served **list)
+{
+    ns_t now = clock_run();
+
+    while (*list)
+        list = &(*list)->next_dirty;
+    for (*list = take_dirty(d); *list; list = &(*list)->next_dirty) {
+        if ((*list)->act)
+            served_decide(*list, now);
+        d->urgent |= served_is_due(*list);
+    }
+}
+
 static int commit(struct daemon *d, struct err *e)
 {
     bool any = store_has_changes(d->store);
@@ -159,18 +113,38 @@ static int commit(struct daemon *d, struct err *e)
     return r;
 }
 
-/* False: the commit has failed. */
+static void on_commit_time(uv_timer_t *timer)
+{
+    ((struct daemon *)timer->data)->urgent = true;
+}
+
+static void commit_later(struct daemon *d)
+{
+    if (!uv_is_active((uv_handle_t *)&d->commit_timer))
+        (void)uv_timer_start(&d->commit_timer, on_commit_time, LIMIT_COMMIT_WAIT_MS, 0);
+}
+
+/* False: the commit has failed, or may wait. */
 static bool round_once(struct daemon *d)
 {
-    ns_t now = clock_run();
     struct err e;
 
+    struct served *list = NULL;
+
     if (d->queue_changed && !d->leaving)
-        ask_queue(d);
-    struct served *list = take_dirty(d);
-    for (struct served *s = list; s; s = s->next_dirty)
-        if (s->act)
-            served_decide(s, now);
+        ask_queue(d, true);
+    decide_all(d, &list);
+    if (d->made_room && !d->leaving) {
+        ask_queue(d, false);
+        decide_all(d, &list);
+    }
+    d->made_room = false;
+    ns_t now = clock_run();
+    if (list && !d->urgent) {
+        put_back(d, list);
+        commit_later(d);
+        return false;
+    }
     if (d->n > 0 && d->jobs[d->n - 1]->is_new)
         kill_point(KILL_BEFORE_SUBMIT_COMMIT);
     if (list)
@@ -188,6 +162,8 @@ static bool round_once(struct daemon *d)
     if (list)
         kill_point(KILL_AFTER_COMMIT);
     bool any = list;
+    d->urgent = false;
+    (void)uv_timer_stop(&d->commit_timer);
     server_committed(d->server, NULL);
     while (list) {
         struct served *s = list;
@@ -196,6 +172,10 @@ static bool round_once(struct daemon *d)
         s->dirty = false;
         if (s->act)
             served_act(s, now);
+        else if (s->row.state == STORED_ENDED) {
+            code_forget(s);
+            served_forget_needs(s);
+        }
     }
     if (any)
         kill_point(KILL_ACTED);
@@ -206,6 +186,16 @@ static void check_end(struct daemon *d)
 {
     if (d->leaving && (!d->opts->stop_jobs || d->n_active == 0))
         uv_stop(&d->loop);
+}
+
+/* A submission of ten thousand jobs needs tens of megabytes until it is stored, and jobs that have
+ * run leave holes. */
+static void give_back_memory(struct daemon *d)
+{
+    if (d->n_changed < (d->n_active > 0 ? TRIM_BUSY : TRIM_AFTER))
+        return;
+    d->n_changed = 0;
+    (void)malloc_trim(0);
 }
 
 static void on_prepare(uv_prepare_t *handle)
@@ -221,6 +211,7 @@ static void on_prepare(uv_prepare_t *handle)
     }
     if (d->dirty)
         (void)uv_timer_start(&d->retry, on_retry, 0, 0);
+    give_back_memory(d);
     check_end(d);
 }
 
@@ -340,6 +331,7 @@ static int load(struct daemon *d, int dir, struct err *e)
         if (d->jobs[i]->row.state == STORED_STARTED)
             served_resume(d->jobs[i]);
     code_sweep(d);
+    retire_later(d);
     d->queue_changed = true;
     return 0;
 }
@@ -419,6 +411,8 @@ static void end(struct daemon *d)
     for (size_t i = 0; i < d->n; i++)
         served_free(d->jobs[i]);
     free(d->jobs);
+    free(d->open);
+    free(d->buckets);
     arena_free(d->config_arena);
     usage_watch_free(d->usage);
     uv_walk(&d->loop, close_handle, NULL);
@@ -432,7 +426,10 @@ static void make_handles(struct daemon *d)
     (void)uv_prepare_init(&d->loop, &d->prepare);
     (void)uv_timer_init(&d->loop, &d->retry);
     (void)uv_timer_init(&d->loop, &d->queue_timer);
-    d->prepare.data = d->retry.data = d->queue_timer.data = d;
+    (void)uv_timer_init(&d->loop, &d->commit_timer);
+    (void)uv_timer_init(&d->loop, &d->retire_timer);
+    d->retire_timer.data = d;
+    d->prepare.data = d->retry.data = d->queue_timer.data = d->commit_timer.data = d;
     (void)uv_prepare_start(&d->prepare, on_prepare);
     d->usage = usage_watch_new(&d->loop, NULL);
     catch_signals(d);

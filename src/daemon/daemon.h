@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "daemon/planner.h"
 #include "queue/queue.h"
+#include "rundir/retention.h"
 
 /* What the configuration says of it. */
 struct daemon_config {
@@ -18,10 +19,11 @@ struct daemon_config {
     uint32_t n_queues;
     enum queue_preemption preemption;
     int64_t cpus_milli, memory, gpus; /* what jobs may use together; 0, 0, -1: all */
+    struct retention retention;       /* of run directories */
 };
 #define DAEMON_CONFIG_INIT                                                                         \
     {                                                                                              \
-        .gpus = -1                                                                                 \
+        .gpus = -1, .retention = RETENTION_INIT                                                    \
     }
 
 struct daemon;

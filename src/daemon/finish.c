@@ -50,10 +50,8 @@ static void write_report(struct active *act, const struct job *job)
         daemon_note(act->served->d, "%s: %s", act->served->row.id, e.text);
 }
 
-static void note_end(struct active *act, const char *outcome, int exit_code)
+void finish_row(struct served *s, const char *outcome, int exit_code)
 {
-    struct served *s = act->served;
-
     free((char *)(uintptr_t)s->row.outcome);
     s->row.outcome = xstrdup(outcome);
     s->row.exit_code = exit_code;
@@ -61,8 +59,18 @@ static void note_end(struct active *act, const char *outcome, int exit_code)
     s->row.ended = clock_real();
     tally_end(&s->d->tally, outcome);
     store_update(s->d->store, &s->row);
-    act->told = true;
     served_mark(s);
+}
+
+static void note_end(struct active *act, const char *outcome, int exit_code)
+{
+    act->told = true;
+    /* others may start with the same commit */
+    survey_release(&act->planned.survey);
+    if (act->planned.plan && act->rd.fd >= 0)
+        azureml_dir_finish(act->planned.plan);
+    act->served->d->made_room = true;
+    finish_row(act->served, outcome, exit_code);
 }
 
 void finish_tell(struct active *act)
@@ -81,11 +89,12 @@ static const struct plan *plan_anyhow(struct active *act)
 {
     struct submission sub;
     struct planned planned = {.survey = SURVEY_INIT};
-    const struct stored *row = &act->served->row;
+    auto_strbuf struct strbuf request = STRBUF_INIT;
 
     if (act->planned.plan)
         return act->planned.plan;
-    if (submission_read(act->a, row->request, strlen(row->request), &sub, NULL) < 0 ||
+    served_request(act->served, &request);
+    if (submission_read(act->a, request.buf, request.len, &sub, NULL) < 0 ||
         submission_plan(act->served->d->opts->plan, act->a, &sub, &act->rd, true, &planned, NULL) <
             0) {
         planned_release(&planned);
@@ -148,15 +157,14 @@ void finish_leave(struct active *act)
 
     kill_point(KILL_END_COMMITTED);
     (void)journal_commit(act->journal ? act->journal : &journal_none, NULL);
-    if (act->planned.plan && act->rd.fd >= 0)
-        azureml_dir_finish(act->planned.plan);
     if (act->rd.scratch)
         (void)io_remove_tree(AT_FDCWD, act->rd.scratch, NULL);
     free(s->places);
     s->places = NULL;
     code_forget(s);
-    s->d->queue_changed = true;
     finish_release(act);
+    served_forget_needs(s);
+    retire_later(s->d);
 }
 
 void finish_kill_shim(int scratch_fd, const char *run_id)

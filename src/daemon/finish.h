@@ -8,6 +8,8 @@
 void finish_tell(struct active *act);
 /* The same for a job that could not be started; nothing of it runs. */
 void finish_refused(struct active *act, const struct err *why);
+/* Notes the outcome of a job that has nothing to report. */
+void finish_row(struct served *s, const char *outcome, int exit_code);
 /* The end is committed: gives everything back. act is freed, and its job has no `act` any more. */
 void finish_leave(struct active *act);
 /* Frees all that is left of it without touching files: the job goes on without us. */

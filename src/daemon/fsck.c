@@ -23,6 +23,7 @@ struct known {           /* what the database has of a job */
     char *id, *snapshot; /* heap; snapshot: of one that has not ended */
     int64_t number;
     enum stored_state state;
+    bool retired; /* it has ended, and has no run directory by right */
     int exit_code;
 };
 
@@ -63,6 +64,7 @@ static void keep(void *ctx, const struct stored *row)
                                   .snapshot = snapshot ? xstrdup(snapshot) : NULL,
                                   .number = row->number,
                                   .state = row->state,
+                                  .retired = row->state == STORED_ENDED && !*row->site,
                                   .exit_code = row->exit_code};
 }
 
@@ -101,6 +103,8 @@ static void check_job(struct check *c, const struct known *job)
                  job->id);
         return;
     }
+    if (!there && job->retired)
+        return;
     if (!there) {
         if (c->opts->repair)
             store_remove(c->store, job->number);

@@ -191,7 +191,7 @@ static struct served *find_open(struct daemon *d, struct peer *p, const struct n
 {
     struct served *s = find(d, p, root);
 
-    if (s && (s->row.state == STORED_ENDED || (s->act && (s->act->told || !s->act->turn)))) {
+    if (s && !served_is_open(s)) {
         peer_refuse(p, "%s has ended", s->row.id);
         return NULL;
     }
@@ -280,8 +280,6 @@ static void serve_forget(struct daemon *d, struct peer *p, const struct node *ro
     peer_answer(p, &head, NULL);
 }
 
-#define ID_SECOND 15 /* bytes of an id that are the time: 20261115-200000 */
-
 /* --- submissions ------------------------------------------------------------------------------ */
 
 static int64_t int_of(const struct node *map, const char *key, int64_t otherwise)
@@ -302,8 +300,8 @@ static bool is_true(const struct node *map, const char *key)
  * directories. */
 static bool check_name(struct daemon *d, struct peer *p, const char *name, bool replace)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        struct served *s = d->jobs[i];
+    for (size_t i = 0; i < d->n_open; i++) {
+        struct served *s = d->open[i];
 
         if (s->row.state == STORED_ENDED || strcmp(s->row.name, name) != 0)
             continue;
@@ -353,20 +351,11 @@ static bool keep_request(struct daemon *d, struct peer *p, const struct node *ro
     return true;
 }
 
-/* Of jobs that are not committed yet, those of the same second are the last ones. */
-static bool is_taken(const struct daemon *d, const char *id)
-{
-    for (size_t i = d->n; i-- > 0 && strncmp(d->jobs[i]->row.id, id, ID_SECOND) == 0;)
-        if (strcmp(d->jobs[i]->row.id, id) == 0)
-            return true;
-    return store_has_id(d->store, id);
-}
-
 static char *new_id(const struct daemon *d)
 {
     char *id = rundir_new_id();
 
-    while (is_taken(d, id)) {
+    while (daemon_find(d, id)) { /* all that are in the database are here */
         free(id);
         id = rundir_new_id();
     }
@@ -486,8 +475,12 @@ static void serve_submit(struct daemon *d, struct peer *p, const struct node *ro
             peer_refuse(p, "%s", why.buf);
             return;
         }
+        struct stored row = s->row;
+
+        row.shared = s->common->request;
+        row.request = s->own;
         s->is_new = true;
-        store_add(d->store, &s->row);
+        store_add(d->store, &row);
         peer_defer(p, s, false);
     }
     free(add.array);
@@ -534,6 +527,11 @@ void request_serve(struct daemon *d, struct peer *p, const char *text, size_t le
     if (int_of(root, "version", 0) != CONTROL_VERSION) {
         peer_refuse(p, "the daemon uses control protocol version %d, not %lld; use the same muster",
                     CONTROL_VERSION, (long long)int_of(root, "version", 0));
+        return;
+    }
+    d->urgent = true; /* what it changes does not wait */
+    if (node_get(root, "array")) {
+        request_array(d, p, what, node_text(node_get(root, "array"), ""));
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)

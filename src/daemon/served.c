@@ -140,22 +140,25 @@ static void set_wake(struct active *act, ns_t at, ns_t now)
 
 /* Whoever asked is answered when this returns, so it is durable then. What follows from it is
  * decided in the next round. */
-static void on_post(void *ctx, const struct observation *o)
+static void post(struct active *act, const struct observation *o)
 {
-    struct active *act = ctx;
-
-    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served)) {
-        turn_commit(act->turn);
+    if (o->kind == OBS_RESUME && preempt_resume_asked(act->served))
         return;
-    }
     turn_observe(act->turn, o);
-    turn_commit(act->turn);
-    kill_point(KILL_CANCEL_POSTED);
     if (o->kind == OBS_CANCEL) {
         act->served->stopping = true;
         act->served->d->queue_changed = true;
     }
     served_mark(act->served);
+}
+
+static void on_post(void *ctx, const struct observation *o)
+{
+    struct active *act = ctx;
+
+    post(act, o);
+    turn_commit(act->turn);
+    kill_point(KILL_CANCEL_POSTED);
 }
 
 static void on_pass_signal(void *ctx, int sig)
@@ -189,14 +192,26 @@ static void open_control(struct active *act)
         daemon_note(d, "%s: %s", act->served->row.id, e.text);
 }
 
+static struct observation asked(enum obs_kind kind)
+{
+    return (struct observation){.kind = kind,
+                                .at = clock_run(),
+                                .signal = kind == OBS_CANCEL ? SIGTERM : 0,
+                                .asked = kind == OBS_CANCEL};
+}
+
 void served_observe(struct served *s, enum obs_kind kind)
 {
-    const struct observation o = {.kind = kind,
-                                  .at = clock_run(),
-                                  .signal = kind == OBS_CANCEL ? SIGTERM : 0,
-                                  .asked = kind == OBS_CANCEL};
+    const struct observation o = asked(kind);
 
     on_post(s->act, &o);
+}
+
+void served_post(struct served *s, enum obs_kind kind)
+{
+    const struct observation o = asked(kind);
+
+    post(s->act, &o);
 }
 
 /* --- beginning -------------------------------------------------------------------------------- */
@@ -321,7 +336,10 @@ int served_submission(struct active *act, struct submission *typed, struct submi
                       struct err *e)
 {
     const struct stored *row = &act->served->row;
-    int r = submission_read(act->a, row->request, strlen(row->request), typed, e);
+    auto_strbuf struct strbuf request = STRBUF_INIT;
+
+    served_request(act->served, &request);
+    int r = submission_read(act->a, request.buf, request.len, typed, e);
 
     if (r < 0)
         return r;
@@ -336,10 +354,10 @@ int served_submission(struct active *act, struct submission *typed, struct submi
 const char *const *served_gpus(struct active *act)
 {
     const struct served *s = act->served;
-    const char **v = ARENA_ARRAY(act->a, const char *, s->n_replicas + 1);
+    const char **v = ARENA_ARRAY(act->a, const char *, s->common->n_replicas + 1);
     bool any = false;
 
-    for (uint32_t i = 0; s->places && i < s->n_replicas; i++) {
+    for (uint32_t i = 0; s->places && i < s->common->n_replicas; i++) {
         auto_strbuf struct strbuf ids = STRBUF_INIT;
 
         for (int bit = 0; bit < LIMIT_QUEUE_GPUS; bit++)
@@ -429,6 +447,17 @@ void served_cancel_waiting(struct served *s)
         finish_refused(act, &e);
 }
 
+void served_end_waiting(struct served *s)
+{
+    finish_row(s, outcome_name(OUTCOME_CANCELLED), 128 + SIGTERM);
+    s->d->queue_changed = true;
+}
+
+bool served_is_open(const struct served *s)
+{
+    return s->row.state != STORED_ENDED && !(s->act && (s->act->told || !s->act->turn));
+}
+
 void served_refuse(struct served *s, const struct err *why)
 {
     struct active *act = served_active(s);
@@ -464,6 +493,11 @@ void served_decide(struct served *s, ns_t now)
     preempt_check(s);
 }
 
+bool served_is_due(const struct served *s)
+{
+    return !s->act || s->act->told || turn_is_due(s->act->turn);
+}
+
 void served_act(struct served *s, ns_t now)
 {
     struct active *act = s->act;
@@ -497,76 +531,54 @@ static int64_t int_of(const struct node *map, const char *key)
 
 /* A role that requests no CPUs gets its share of what is left by the others, so that a job that
  * requests nothing can always start. */
-static void share_cpus(struct served *s, const bool *implied)
+static void share_cpus(const struct daemon *d, struct common *c, const bool *implied)
 {
-    int64_t left = s->d->machine.has.v[QUEUE_CPU], wanted = 0;
+    int64_t left = d->machine.has.v[QUEUE_CPU], wanted = 0;
 
-    for (uint32_t i = 0; i < s->n_roles; i++) {
-        int64_t all = s->roles[i].each.v[QUEUE_CPU] * s->roles[i].replicas;
+    for (uint32_t i = 0; i < c->n_roles; i++) {
+        int64_t all = c->roles[i].each.v[QUEUE_CPU] * c->roles[i].replicas;
 
         if (implied[i])
             wanted += all;
         else
             left -= all;
     }
-    for (uint32_t i = 0; i < s->n_roles && wanted > left; i++)
+    for (uint32_t i = 0; i < c->n_roles && wanted > left; i++)
         if (implied[i])
-            s->roles[i].each.v[QUEUE_CPU] =
-                left > 0 ? s->roles[i].each.v[QUEUE_CPU] * left / wanted : 0;
+            c->roles[i].each.v[QUEUE_CPU] =
+                left > 0 ? c->roles[i].each.v[QUEUE_CPU] * left / wanted : 0;
 }
 
-void served_read_needs(struct served *s)
+void served_read_needs(const struct daemon *d, const char *request, struct common *ret)
 {
     auto_arena struct arena *a = arena_new();
-    const struct node *root = json_node(a, s->row.request, strlen(s->row.request));
+    const struct node *root = json_node(a, request, strlen(request));
     const struct node *job = node_get(root, "job"), *after = node_get(root, "after");
-    const struct node *needs = node_get(job, "needs");
+    const struct node *needs = node_get(job, "needs"), *snapshot = node_get(job, "snapshot");
     size_t n = needs && needs->type == NODE_SEQ ? needs->n : 0;
     size_t k = after && after->type == NODE_SEQ ? after->n : 0;
 
     auto_free bool *implied = xcalloc(n + 1, sizeof(*implied));
 
-    s->roles = xcalloc(n + 1, sizeof(*s->roles));
-    s->afters = xcalloc(k + 1, sizeof(*s->afters));
+    ret->roles = xcalloc(n + 1, sizeof(*ret->roles));
+    ret->afters = xcalloc(k + 1, sizeof(*ret->afters));
     for (size_t i = 0; i < n; i++) {
         const struct node *r = needs->items[i];
 
-        s->roles[i] = (struct queue_role){.replicas = (uint32_t)int_of(r, "replicas"),
-                                          .each.v = {[QUEUE_CPU] = int_of(r, "cpu"),
-                                                     [QUEUE_MEMORY] = int_of(r, "memory"),
-                                                     [QUEUE_GPU] = int_of(r, "gpu"),
-                                                     [QUEUE_PORT] = int_of(r, "ports")}};
-        s->n_replicas += s->roles[i].replicas;
+        ret->roles[i] = (struct queue_role){.replicas = (uint32_t)int_of(r, "replicas"),
+                                            .each.v = {[QUEUE_CPU] = int_of(r, "cpu"),
+                                                       [QUEUE_MEMORY] = int_of(r, "memory"),
+                                                       [QUEUE_GPU] = int_of(r, "gpu"),
+                                                       [QUEUE_PORT] = int_of(r, "ports")}};
+        ret->n_replicas += ret->roles[i].replicas;
         implied[i] = node_get(r, "implied") && node_get(r, "implied")->i;
     }
-    s->n_roles = (uint32_t)n;
-    share_cpus(s, implied);
+    ret->n_roles = (uint32_t)n;
+    share_cpus(d, ret, implied);
     for (size_t i = 0; i < k; i++)
-        s->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
-                                            .any = int_of(after->items[i], "any") != 0};
-    s->n_afters = (uint32_t)k;
-    s->snapshot = node_get(job, "snapshot") && node_get(job, "snapshot")->type == NODE_STRING
-                      ? xstrdup(node_get(job, "snapshot")->text)
-                      : NULL;
-    s->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
-}
-
-void served_free(struct served *s)
-{
-    if (!s)
-        return;
-    served_leave(s);
-    free((char *)(uintptr_t)s->row.id);
-    free((char *)(uintptr_t)s->row.name);
-    free((char *)(uintptr_t)s->row.dialect);
-    free((char *)(uintptr_t)s->row.queue);
-    free((char *)(uintptr_t)s->row.request);
-    free((char *)(uintptr_t)s->row.site);
-    free((char *)(uintptr_t)s->row.outcome);
-    free((char *)(uintptr_t)s->row.array);
-    free(s->snapshot);
-    free(s->roles);
-    free(s->afters);
-    free(s->places);
-    free(s);
+        ret->afters[i] = (struct queue_after){.id = (uint64_t)int_of(after->items[i], "number"),
+                                              .any = int_of(after->items[i], "any") != 0};
+    ret->n_afters = (uint32_t)k;
+    ret->snapshot = snapshot && snapshot->type == NODE_STRING ? xstrdup(snapshot->text) : NULL;
+    ret->max_duration = int_of(job, "max_duration_ms") * NS_PER_MS;
 }

@@ -28,7 +28,8 @@ struct peer {
     bool answered;
     bool deferred;     /* the reply comes with a commit, or with the end of a job */
     int64_t until_end; /* number of that job; 0: with the commit */
-    struct strvec ids; /* of the jobs that were submitted */
+    struct strvec ids; /* of the jobs that were submitted or changed */
+    bool changed;      /* that they were: a commit that fails is tried again */
 };
 
 struct server {
@@ -129,6 +130,12 @@ void peer_defer(struct peer *p, struct served *s, bool until_end)
         strvec_push(&p->ids, s->row.id);
 }
 
+void peer_defer_change(struct peer *p, const struct served *s)
+{
+    p->deferred = p->changed = true;
+    strvec_push(&p->ids, s->row.id);
+}
+
 /* --- what was committed ----------------------------------------------------------------------- */
 
 static bool take_new(struct daemon *d, const struct err *e)
@@ -157,6 +164,8 @@ static void reply(struct peer *p, const struct err *e)
         peer_refuse(p, "the job was deleted");
     else if (s && s->row.state == STORED_ENDED && !e)
         request_answer_job(p, s);
+    else if (p->changed && e)
+        return;
     else if (p->ids.n > 0 && e)
         peer_refuse(p, "%s; nothing was submitted", e->text);
     else if (p->ids.n > 0)

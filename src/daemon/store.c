@@ -306,18 +306,6 @@ int64_t store_last_number(const struct store *s)
     return n;
 }
 
-bool store_has_id(const struct store *s, const char *id)
-{
-    sqlite3_stmt *st = NULL;
-    bool found =
-        sqlite3_prepare_v2(s->db, "SELECT 1 FROM job WHERE id=?1", -1, &st, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(st) == SQLITE_ROW;
-
-    (void)sqlite3_finalize(st);
-    return found;
-}
-
 /* --- changing --------------------------------------------------------------------------------- */
 
 static struct change *add_change(struct store *s, enum change_kind kind, int64_t number)
@@ -381,20 +369,29 @@ bool store_has_changes(const struct store *s)
     return s->n > 0;
 }
 
+/* The text of a request is that of many jobs of an array, up to its end. */
+static bool bind_request(sqlite3_stmt *st, const struct stored *j)
+{
+    auto_strbuf struct strbuf whole = STRBUF_INIT;
+
+    strbuf_addf(&whole, "%s%s", j->shared ? j->shared : "", j->request);
+    return sqlite3_bind_text(st, 8, whole.buf, (int)whole.len, SQLITE_TRANSIENT) == SQLITE_OK;
+}
+
 static bool bind_job(sqlite3_stmt *st, const struct stored *j, bool all)
 {
     const struct {
         int at;
         const char *text;
-    } texts[] = {{2, j->id},      {3, j->name},  {4, j->dialect},  {5, j->queue},
-                 {8, j->request}, {10, j->site}, {14, j->outcome}, {18, j->array}};
+    } texts[] = {{2, j->id},    {3, j->name},     {4, j->dialect}, {5, j->queue},
+                 {10, j->site}, {14, j->outcome}, {18, j->array}};
     const struct {
         int at;
         int64_t value;
     } numbers[] = {{1, j->number},     {6, j->priority}, {7, j->paused},      {9, j->state},
                    {11, j->submitted}, {12, j->started}, {13, j->ended},      {15, j->exit_code},
                    {16, j->standing},  {17, j->turn},    {19, j->array_index}};
-    bool ok = true;
+    bool ok = !all || bind_request(st, j);
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) /* an UPDATE has no place for some of them */
         if (all || texts[i].at == 10 || texts[i].at == 14)

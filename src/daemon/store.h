@@ -41,6 +41,7 @@ struct stored { /* one job; texts belong to whoever made it */
     const char *array; /* id of the first job of its array; "": none */
     int64_t array_index;
     const char *request; /* JSON: how to plan it; "" after its end */
+    const char *shared;  /* store_add(): what the request begins with, not copied; or NULL */
     enum stored_state state;
     const char *site;               /* started: JSON, what planning has chosen; "" before */
     ns_t submitted, started, ended; /* real time; 0: not yet */
@@ -64,8 +65,6 @@ int store_each(struct store *s, void (*fn)(void *ctx, const struct stored *job),
 int store_events(struct store *s, int64_t number, struct strbuf *ret, struct err *e);
 /* The highest number that was ever given. */
 int64_t store_last_number(const struct store *s);
-/* Is this the id of a job that was committed? */
-bool store_has_id(const struct store *s, const char *id);
 
 /* Changes; all take effect with the next commit. */
 void store_add(struct store *s, const struct stored *job);

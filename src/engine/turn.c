@@ -191,6 +191,11 @@ static bool carry_out_decided(struct turn *t)
     return any;
 }
 
+bool turn_is_due(const struct turn *t)
+{
+    return t->decided.n > 0;
+}
+
 ns_t turn_act(struct turn *t, ns_t now)
 {
     tell_watchers(t);

@@ -63,6 +63,8 @@ ns_t turn_run(struct turn *t, ns_t now);
  * host calls turn_act() later, after one that succeeds; turn_decide() may be called meanwhile. */
 bool turn_decide(struct turn *t, ns_t now);
 ns_t turn_act(struct turn *t, ns_t now);
+/* Something was decided that turn_act() carries out; else its commit can wait for others. */
+bool turn_is_due(const struct turn *t);
 
 /* After a replay: repeats the decisions of the journal that may not have been carried out. Engines
  * ignore what is already done. */

@@ -23,6 +23,15 @@ static int compare(const void *a, const void *b, void *ctx)
     return queue_before(x, y) ? -1 : queue_before(y, x);
 }
 
+/* Most are: jobs of one priority come in their order. */
+static bool is_sorted(const struct queue_world *w, const struct queue *q)
+{
+    for (uint32_t i = 1; i < q->n_waiting; i++)
+        if (queue_before(&w->jobs[q->waiting[i]], &w->jobs[q->waiting[i - 1]]))
+            return false;
+    return true;
+}
+
 void queue_arrange(struct arena *a, struct queue_world *w)
 {
     const struct queue_job *jobs = w->jobs;
@@ -47,7 +56,8 @@ void queue_arrange(struct arena *a, struct queue_world *w)
             q->waiting[q->n_waiting++] = i;
     }
     for (uint32_t q = 0; q < w->n_queues; q++)
-        qsort_r(w->queues[q].waiting, w->queues[q].n_waiting, sizeof(uint32_t), compare, w);
+        if (!is_sorted(w, &w->queues[q]))
+            qsort_r(w->queues[q].waiting, w->queues[q].n_waiting, sizeof(uint32_t), compare, w);
 }
 
 /* --- shares ----------------------------------------------------------------------------------- */

@@ -67,6 +67,9 @@ static void requests(void)
     array_request("{\"job\":{\"argv\":[]}}",
                   &(struct array_place){.id = "ID", .name = "n-3", .index = 3, .count = 9}, &vars,
                   &text);
+    is_int((int64_t)array_common(text.buf), 18, "the same for all as far as the place");
+    is_int((int64_t)array_common("{\"job\":{\"argv\":[\",\\\"array\\\":\"]}}"), 32,
+           "or as a whole");
     const struct node *root = parsed(a, text.buf), *array = node_get(root, "array");
     ok(root && node_get(root, "job"), "the request is still there");
     is_str(node_text(node_get(array, "name"), ""), "n-3", "with the job's name");

@@ -131,7 +131,6 @@ static void keeps(void)
     is_str(jobs(s), "1:a:50:0:{}::-1 2:b:50:0:{}::-1 ", "both are there");
     is_int(store_events(s, 1, &events, &e), 0, "events");
     is_str(events.buf, "one\ntwo\n", "of the one job, in order");
-    ok(store_has_id(s, "a") && !store_has_id(s, "c"), "ids");
 
     a.state = STORED_ENDED;
     a.outcome = "failed";
