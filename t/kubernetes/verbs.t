@@ -119,6 +119,7 @@ ok "nothing is left" wait_until 60 no_pods
 
 # --- init containers -----------------------------------------------------------------------------
 
+# stdout and stderr are pipes of their own: the runtime does not keep their order within a moment
 cat >init.yaml <<'YAML'
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -131,7 +132,7 @@ spec:
       template:
         spec:
           initContainers:
-            - {name: fetch, image: local.test/busybox:1, command: [sh, -c, "echo fetching; echo no such dataset >&2; printf 'giving up'; exit 5"]}
+            - {name: fetch, image: local.test/busybox:1, command: [sh, -c, "echo fetching; echo no such dataset >&2; sleep 0.5; printf 'giving up'; exit 5"]}
           containers:
             - {name: pytorch, image: local.test/busybox:1, command: [sh, -c, "echo never"]}
 YAML
