@@ -5,7 +5,8 @@
  *      there is one of that name, and `queue` is null),"priority","count",
  *      "matrix":[{"name","values":["…"]}] (a job for each combination),
  *      "unique":bool (no other job that has not ended has this name),"replace":bool,
- *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
+ *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","inherited":{"umask","limits":[[soft,
+ *      hard]…, in the order of getrlimit(), -1: none]},"file","needs","max_duration_ms"}}
  *                                        the body has their ids, each a line; they are in
  *                                        the database by then
  *     {…,"request":"list"}               the body has all jobs, each a line of JSON

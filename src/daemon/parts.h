@@ -55,6 +55,7 @@ struct active {
     struct control *control; /* NULL: could not be had */
     struct usage_watched *usage;
     struct engine_client client;
+    const struct inherited *inherited; /* in its arena; NULL: of an older muster */
     struct aborts aborts;
     struct log_gaps gaps;
     uv_timer_t *wake;
