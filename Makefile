@@ -62,7 +62,7 @@ UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
 KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
 OPERATOR_SRC := $(wildcard src/operator/*.c)
 # So is muster-serve, with the daemon, which needs SQLite.
-DAEMON_SRC := $(wildcard src/daemon/*.c src/api/*.c)
+DAEMON_SRC := $(wildcard src/daemon/*.c src/system/*.c src/api/*.c)
 # Both have the HTTP server.
 HTTP_SRC := $(wildcard src/http/*.c)
 # And muster-top, with what is drawn on a terminal, which needs ncurses.

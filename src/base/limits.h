@@ -104,6 +104,13 @@
 #define LIMIT_MATRIX 64                /* variables of one submission (--matrix) */
 #define LIMIT_SUBMIT_COUNT 10000       /* jobs of one submission (--count) */
 #define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
+#define LIMIT_JOBS_OF_USER 50000       /* of those, where users share a machine's daemon */
+#define LIMIT_USER_LINE (1 << 20)      /* bytes that a user's daemon sends about one job */
+#define LIMIT_USER_UNREAD (16 << 20)   /* bytes that it may leave unread */
+#define LIMIT_USER_CLIENTS 32          /* connections of one user to the system daemon */
+#define LIMIT_USER_REQUEST (64 << 10)  /* bytes of one of its requests */
+#define LIMIT_USER_WHY_MS 200          /* between two messages of why its jobs wait */
+#define LIMIT_USER_START_MS 15000      /* for a user's daemon to start and connect */
 #define LIMIT_DAEMON_START_MS 10000    /* for a daemon that submit has started to respond */
 #define LIMIT_STORE_RETRY_MS 1000      /* until a commit that failed is tried again */
 #define LIMIT_CONTROL_CLIENTS 64       /* connections to a run's control socket at once */

@@ -50,7 +50,15 @@ struct daemon_jobs {
 int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
 
 /* Starts program ("muster-serve") as a daemon of this user in a session of its own and waits until
- * it answers. What it says goes to a log file beside its database. */
+ * it answers; where there is a system daemon, that starts it. What it says goes to a log file beside its database. */
 int daemon_start(const char *program, struct err *e);
+
+/* The last line of the log of this user's daemon, or nothing. */
+void daemon_last_words(struct strbuf *out);
+
+/* In a child that is to become a daemon: leaves session, directory and descriptors of whoever
+ * forked it, appends what it says to the file log, and executes program. Returns on failure, with
+ * errno. */
+void daemon_become(const char *program, char *const *argv, const char *log);
 
 #endif

@@ -569,5 +569,6 @@ void served_free(struct served *s)
     free(s->roles);
     free(s->afters);
     free(s->places);
+    free(s->why);
     free(s);
 }

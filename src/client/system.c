@@ -1,0 +1,93 @@
+/* system.c - see system.h. */
+#include "client/system.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "client/daemon.h"
+#include "client/protocol.h"
+#include "doc/json_read.h"
+#include "rundir/places.h"
+
+/* Root's directory, and root's socket in it; -ENOENT: somebody else's, or nobody's. */
+static int open_dir(void)
+{
+    auto_free char *dir = places_system();
+    struct stat st;
+
+    if (!dir)
+        return -ENOENT;
+    auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 || (st.st_mode & 022))
+        return -ENOENT;
+    if (fstatat(fd, CONTROL_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISSOCK(st.st_mode) ||
+        st.st_uid != 0)
+        return -ENOENT;
+    return TAKE_FD(fd);
+}
+
+bool system_is_there(void)
+{
+    auto_close int fd = open_dir();
+
+    return fd >= 0;
+}
+
+int system_ask(struct arena *a, const struct strbuf *request, struct answer *ret, struct err *e)
+{
+    auto_close int fd = open_dir();
+
+    if (fd < 0)
+        return err_set(e, -ENOENT, "this machine has no system daemon (muster serve --system)");
+    int r = ask(a, fd, request, false, LIMIT_USER_START_MS + LIMIT_ASK_MS, ret, e);
+    if (r == -ENOENT || r == -ECONNREFUSED)
+        return err_set(e, r,
+                       "the system daemon is not running; ask an administrator to start it "
+                       "(systemctl start muster), or start a daemon of your own with `muster "
+                       "serve`");
+    return r;
+}
+
+int system_start_daemon(struct err *e)
+{
+    auto_arena struct arena *a = arena_new();
+    auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
+    const char *state = getenv("XDG_STATE_HOME");
+    struct json j = ask_begin(&request, "start");
+    struct answer an = {.body = STRBUF_INIT};
+
+    if (state && *state == '/')
+        json_kv_str(&j, "state_home", state);
+    json_end(&j);
+    int r = system_ask(a, &request, &an, e);
+    strbuf_release(&an.body);
+    if (r == -EPERM && e) { /* refused: its own log says more */
+        daemon_last_words(&why);
+        if (why.len > 0)
+            return err_wrap(e, r, "%s", why.buf);
+    }
+    return r;
+}
+
+const struct node *system_job(struct arena *a, const char *id)
+{
+    auto_strbuf struct strbuf request = STRBUF_INIT;
+    struct json j = ask_begin(&request, "list");
+    struct answer an = {.body = STRBUF_INIT};
+    const struct node *found = NULL;
+
+    json_end(&j);
+    if (system_ask(a, &request, &an, NULL) == 0)
+        for (const char *p = an.body.buf, *nl; !found && (nl = strchr(p, '\n')); p = nl + 1) {
+            const struct node *job = json_node(a, p, (size_t)(nl - p));
+
+            if (strcmp(node_text(node_get(job, "id"), ""), id) == 0)
+                found = job;
+        }
+    strbuf_release(&an.body);
+    return found;
+}
