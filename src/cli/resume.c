@@ -171,6 +171,9 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
 
     if (code == 0)
         code = job_options_check(verb, &o.job);
+    if (code == 0 && ops.n && !o.file &&
+        target_others(a, ops.v[0], "resume", "being resumed", &code))
+        return code;
     if (code == 0)
         code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
     if (code == 0 && o.file)

@@ -1,9 +1,47 @@
 /* target.c - see target.h. */
 #include "cli/target.h"
 
+#include <unistd.h>
+
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/tell.h"
+#include "client/system.h"
+
+/* A job of another user, and told so. */
+static bool is_of_another(struct arena *a, const char *id)
+{
+    const struct node *job = system_job(a, id), *uid = node_get(job, "uid");
+
+    if (!uid || uid->type != NODE_INT || (uid_t)uid->i == geteuid())
+        return false;
+    const char *user = node_text(node_get(job, "user"), "");
+    if (geteuid() != 0)
+        tell_error("%s is a job of %s; only %s and root may do that", id, user, user);
+    else
+        tell_error("%s is a job of %s; become that user first, as with `runuser -u %s -- muster …`",
+                   id, user, user);
+    return true;
+}
+
+bool target_others(struct arena *a, const char *id, const char *request, const char *done,
+                   int *ret_code)
+{
+    const struct node *job = geteuid() == 0 ? system_job(a, id) : NULL;
+    const struct node *uid = node_get(job, "uid");
+    struct err e;
+
+    if (!uid || uid->type != NODE_INT || uid->i == 0)
+        return false;
+    if (system_ask_job(a, request, id, &e) < 0) {
+        tell_error("%s", e.text);
+        *ret_code = EXIT_FAILED;
+        return true;
+    }
+    printf("%s of %s: %s\n", id, node_text(node_get(job, "user"), ""), done);
+    *ret_code = finish_output();
+    return true;
+}
 
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
                 struct run_ref *ret)
@@ -12,6 +50,8 @@ int target_pick(const struct verb *verb, struct arena *a, const char *word, enum
 
     if (runs_find(a, word, want, ret, &e) == 0)
         return 0;
+    if (word && is_of_another(a, word))
+        return EXIT_FAILED;
     tell_error("%s", e.text);
     print_try("muster list");
     return verb->usage_exit;
@@ -129,6 +169,8 @@ int target_ask(const struct verb *verb, int argc, char **argv, const char *reque
 
     if (code == 0 && ops.n && target_is_array(ops.v[0]))
         return target_ask_array(verb, ops.v[0], request, done);
+    if (code == 0 && ops.n && target_others(a, ops.v[0], request, done, &code))
+        return code;
     if (code == 0)
         code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
     if (code != 0)

@@ -56,12 +56,15 @@ int system_start_daemon(struct err *e)
 {
     auto_arena struct arena *a = arena_new();
     auto_strbuf struct strbuf request = STRBUF_INIT, why = STRBUF_INIT;
-    const char *state = getenv("XDG_STATE_HOME");
+    auto_free char *state = places_daemon_state();
     struct json j = ask_begin(&request, "start");
     struct answer an = {.body = STRBUF_INIT};
 
-    if (state && *state == '/')
+    if (state) { /* without /muster/daemon: the daemon keeps its jobs where this process looks */
+        *strrchr(state, '/') = '\0';
+        *strrchr(state, '/') = '\0';
         json_kv_str(&j, "state_home", state);
+    }
     json_end(&j);
     int r = system_ask(a, &request, &an, e);
     strbuf_release(&an.body);
@@ -73,21 +76,52 @@ int system_start_daemon(struct err *e)
     return r;
 }
 
-const struct node *system_job(struct arena *a, const char *id)
+/* id NULL: all. */
+static int list(struct arena *a, const char *id, struct system_jobs *ret, struct err *e)
 {
     auto_strbuf struct strbuf request = STRBUF_INIT;
     struct json j = ask_begin(&request, "list");
     struct answer an = {.body = STRBUF_INIT};
-    const struct node *found = NULL;
+    size_t lines = 0;
 
+    if (id)
+        json_kv_str(&j, "id", id);
     json_end(&j);
-    if (system_ask(a, &request, &an, NULL) == 0)
-        for (const char *p = an.body.buf, *nl; !found && (nl = strchr(p, '\n')); p = nl + 1) {
-            const struct node *job = json_node(a, p, (size_t)(nl - p));
+    int r = system_ask(a, &request, &an, e);
+    for (size_t i = 0; r == 0 && i < an.body.len; i++)
+        lines += an.body.buf[i] == '\n';
+    *ret = (struct system_jobs){.v = ARENA_ARRAY(a, const struct node *, lines + 1)};
+    for (const char *p = an.body.buf; r == 0 && ret->n < lines;) {
+        const char *nl = strchr(p, '\n');
 
-            if (strcmp(node_text(node_get(job, "id"), ""), id) == 0)
-                found = job;
-        }
+        ret->v[ret->n++] = json_node(a, p, (size_t)(nl - p));
+        p = nl + 1;
+    }
     strbuf_release(&an.body);
-    return found;
+    return r;
+}
+
+int system_jobs(struct arena *a, struct system_jobs *ret, struct err *e)
+{
+    return list(a, NULL, ret, e);
+}
+
+const struct node *system_job(struct arena *a, const char *id)
+{
+    struct system_jobs jobs;
+
+    return system_is_there() && list(a, id, &jobs, NULL) == 0 && jobs.n > 0 ? jobs.v[0] : NULL;
+}
+
+int system_ask_job(struct arena *a, const char *request, const char *id, struct err *e)
+{
+    auto_strbuf struct strbuf text = STRBUF_INIT;
+    struct json j = ask_begin(&text, request);
+    struct answer an = {.body = STRBUF_INIT};
+
+    json_kv_str(&j, "id", id);
+    json_end(&j);
+    int r = system_ask(a, &text, &an, e);
+    strbuf_release(&an.body);
+    return r;
 }

@@ -17,6 +17,18 @@ int system_ask(struct arena *a, const struct strbuf *request, struct answer *ret
 /* Has it start the caller's daemon, and waits until that answers. */
 int system_start_daemon(struct err *e);
 
+/* What everybody may see of the jobs of all users that have not ended, in the arena: system/book.c.
+ */
+struct system_jobs {
+    const struct node **v;
+    size_t n;
+};
+int system_jobs(struct arena *a, struct system_jobs *ret, struct err *e);
+
+/* "cancel", "kill", "pause" or "resume" for a job of any user; only root may ask for those of
+ * others. -EPERM: refused, e has the words. */
+int system_ask_job(struct arena *a, const char *request, const char *id, struct err *e);
+
 /* The public line of a job of any user that has not ended; NULL: none, or nobody to ask. */
 const struct node *system_job(struct arena *a, const char *id);
 

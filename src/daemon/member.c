@@ -32,6 +32,7 @@ struct member {
     uv_poll_t *poll; /* NULL: not connected */
     int fd;
     bool accepted; /* the answer to the request has come */
+    ns_t alone;    /* clock_mono() since when nobody listens; 0: somebody does */
     struct strbuf in, out;
 };
 
@@ -455,6 +456,10 @@ static void try_to_connect(struct member *m)
 
     json_end(&j);
     m->fd = connect_system();
+    if (m->fd >= 0)
+        m->alone = 0;
+    else if (!m->alone)
+        m->alone = clock_mono();
     if (m->fd < 0) {
         connect_again(m, RETRY_MS);
         return;
@@ -468,9 +473,25 @@ static void try_to_connect(struct member *m)
     flush(m);
 }
 
+static bool has_jobs(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->jobs[i]->row.state != STORED_ENDED || d->jobs[i]->act)
+            return true;
+    return false;
+}
+
+/* Without jobs there is nothing to stay for; a new system daemon starts a new one of us. */
 static void on_retry(uv_timer_t *timer)
 {
-    try_to_connect(timer->data);
+    struct member *m = timer->data;
+
+    if (m->alone && clock_mono() - m->alone > LIMIT_ALONE_MS * NS_PER_MS && !has_jobs(m->d)) {
+        daemon_note(m->d, "no system daemon, and no jobs: ending");
+        daemon_leave(m->d);
+        return;
+    }
+    try_to_connect(m);
 }
 
 static void connect_again(struct member *m, int64_t ms)

@@ -401,35 +401,36 @@ static const char *phase_of(const struct job_entry *j)
     return "";
 }
 
-void book_list(struct system *sys, struct strbuf *out)
+static void put_public(struct strbuf *out, const struct user *u, const struct job_entry *j)
 {
-    for (size_t i = 0; i < sys->n_users; i++) {
-        const struct user *u = sys->users[i];
+    struct json w = JSON_COMPACT(out);
+    bool waits = !j->granted && j->state == QUEUE_WAITING;
 
-        for (size_t k = 0; k < u->n; k++) {
-            const struct job_entry *j = u->jobs[k];
-            struct json w = JSON_COMPACT(out);
-            bool waits = !j->granted && j->state == QUEUE_WAITING;
+    json_object(&w);
+    json_kv_str(&w, "id", j->id);
+    json_kv_str(&w, "user", u->name);
+    json_kv_int(&w, "uid", u->uid);
+    json_kv_str(&w, "name", j->name);
+    json_kv_str(&w, "phase", phase_of(j));
+    json_kv_str(&w, "queue", j->queue);
+    json_kv_int(&w, "priority", j->priority);
+    json_kv_int(&w, "submitted", j->submitted);
+    json_kv_int(&w, "started", j->granted ? j->since : 0);
+    put_needs(&w, j);
+    json_key(&w, "place");
+    if (waits && j->ahead != UINT32_MAX)
+        json_int(&w, (int64_t)j->ahead + 1);
+    else
+        json_null(&w);
+    json_kv_str(&w, "waiting", waits ? j->why : NULL);
+    json_end(&w);
+    strbuf_addch(out, '\n');
+}
 
-            json_object(&w);
-            json_kv_str(&w, "id", j->id);
-            json_kv_str(&w, "user", u->name);
-            json_kv_int(&w, "uid", u->uid);
-            json_kv_str(&w, "name", j->name);
-            json_kv_str(&w, "phase", phase_of(j));
-            json_kv_str(&w, "queue", j->queue);
-            json_kv_int(&w, "priority", j->priority);
-            json_kv_int(&w, "submitted", j->submitted);
-            json_kv_int(&w, "started", j->granted ? j->since : 0);
-            put_needs(&w, j);
-            json_key(&w, "place");
-            if (waits && j->ahead != UINT32_MAX)
-                json_int(&w, (int64_t)j->ahead + 1);
-            else
-                json_null(&w);
-            json_kv_str(&w, "waiting", waits ? j->why : NULL);
-            json_end(&w);
-            strbuf_addch(out, '\n');
-        }
-    }
+void book_list(struct system *sys, const char *id, struct strbuf *out)
+{
+    for (size_t i = 0; i < sys->n_users; i++)
+        for (size_t k = 0; k < sys->users[i]->n; k++)
+            if (!id || strcmp(sys->users[i]->jobs[k]->id, id) == 0)
+                put_public(out, sys->users[i], sys->users[i]->jobs[k]);
 }

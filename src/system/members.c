@@ -78,6 +78,29 @@ static int make_place(const struct system *sys, const struct identity *id, struc
     return 0;
 }
 
+/* Root writes only where nobody else can put a link. A user may choose any directory: what that
+ * user may not do there, the daemon may not either. */
+static int check_root_state(const char *dir, struct err *e)
+{
+    auto_free char *path = xstrdup(dir);
+    struct stat st;
+
+    for (size_t n = strlen(path); n > 0; n--) {
+        if (path[n] != '/' && path[n] != '\0')
+            continue;
+        path[n] = '\0';
+        if (lstat(path, &st) < 0 && errno == ENOENT)
+            continue;
+        if (!S_ISDIR(st.st_mode) || st.st_uid != 0 ||
+            ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)))
+            return err_set(e, -EPERM,
+                           "%s: root's jobs are kept only where root alone can write (HOME, "
+                           "XDG_STATE_HOME)",
+                           path);
+    }
+    return 0;
+}
+
 /* What a login would set; what jobs get comes with each of them. */
 static void set_environment(const struct user *u, const struct identity *id)
 {
@@ -120,6 +143,8 @@ static int become_user(const struct user *u, int told, struct err *e)
     (void)io_write_all(told, id.name, strlen(id.name) + 1);
     reset_oom_score();
     r = make_place(u->sys, &id, e);
+    if (r == 0 && u->uid == 0)
+        r = check_root_state(u->state_home, e);
     if (r == 0 && (r = inherited_apply(&u->inherited)) < 0)
         r = err_sys(e, r, "cannot set resource limits");
     if (r == 0)

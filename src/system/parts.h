@@ -140,8 +140,9 @@ void book_link_made(struct user *u);
 void entry_free(struct job_entry *j);
 /* The GPUs of each replica, as JSON: ["0,1",""]. */
 void book_put_gpus(const struct job_entry *j, struct strbuf *out);
-/* What everybody may see of every job, a line of JSON for each. */
-void book_list(struct system *sys, struct strbuf *out);
+/* What everybody may see of every job, a line of JSON for each; id: only of this one, unless NULL.
+ */
+void book_list(struct system *sys, const char *id, struct strbuf *out);
 
 /* --- decide.c --------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * user has a bounded number of connections, and each of them bounded memory.
  *
  *     {"version":1,"request":"start","state_home"?}   when the caller's daemon has connected
- *     {…,"request":"list"}        the body has all jobs, each a line: what everybody may see
+ *     {…,"request":"list","id"?}  the body has all jobs, or one, each a line: what everybody may see
  *     {…,"request":"cancel","id"}, "kill", "pause", "resume"     passed on to the job's daemon, for
  *                                 its user and root
  *     {…,"request":"member"}      makes the connection a link (parts.h); its answer has no body
@@ -213,10 +213,11 @@ static void serve_list(struct system *sys, struct peer *p, const struct node *ro
 {
     auto_strbuf struct strbuf body = STRBUF_INIT;
 
-    (void)root;
-    if (!sys->explained)
+    const char *id = node_text(node_get(root, "id"), NULL);
+
+    if (!sys->explained && !id)
         decide_explain(sys);
-    book_list(sys, &body);
+    book_list(sys, id, &body);
     accept_request(p, &body);
 }
 
@@ -464,7 +465,8 @@ void peers_close(struct system *sys)
 
     if (!sv)
         return;
-    (void)unlinkat(sys->run_fd, CONTROL_SOCKET, 0);
+    /* The socket stays: that nobody listens there says that there is a system daemon, which is not
+     * running. */
     while (sv->peers)
         peer_close(sv->peers);
     sys->peers = NULL;

@@ -15,7 +15,9 @@
 #include "system/parts.h"
 
 #define VERSION 1
-#define APPLICATION_ID 0x4d757379 /* "Musy" */
+#define APPLICATION_ID 1299542905 /* "Musy" */
+#define TEXT_OF(x) #x
+#define NUMBER(x) TEXT_OF(x)
 
 enum statement { PUT_USER, PUT_JOB, DROP_JOB, N_STATEMENTS };
 
@@ -32,7 +34,8 @@ static const char schema[] =
     "CREATE TABLE job (uid INTEGER NOT NULL, number INTEGER NOT NULL, ord INTEGER NOT NULL,"
     " last_grant INTEGER NOT NULL, granted INTEGER NOT NULL, since INTEGER NOT NULL,"
     " gpus TEXT NOT NULL, line TEXT NOT NULL, PRIMARY KEY (uid, number)) STRICT, WITHOUT ROWID;"
-    "PRAGMA user_version=1; PRAGMA application_id=1299543929; COMMIT";
+    "PRAGMA user_version=" NUMBER(VERSION) "; PRAGMA application_id=" NUMBER(
+        APPLICATION_ID) "; COMMIT";
 
 struct sys_store {
     sqlite3 *db;
