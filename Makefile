@@ -412,6 +412,9 @@ install: all
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
 	install -D -m 755 $(B)/muster-serve $(DESTDIR)$(PREFIX)/libexec/muster/muster-serve
 	install -D -m 755 $(B)/muster-top $(DESTDIR)$(PREFIX)/libexec/muster/muster-top
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' deploy/systemd/muster.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/system/muster.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/muster.service
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \
