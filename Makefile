@@ -367,7 +367,8 @@ FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not
 # settings.c needs the options and engines behind them: only its corpus is run, t/t0121-fuzz-corpus.t.
 FUZZED := $(filter-out fuzz/settings.c,$(wildcard fuzz/*.c))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal story) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c $(FUZZED)))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c \
+    src/system/book.c src/system/decide.c $(wildcard src/queue/*.c) $(FUZZED)))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZED))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared

@@ -150,6 +150,8 @@ as_root "$m" logs "$id"
 like "$(cat "$out")" '^(\[[^]]*\] )?0$' "root's own job is root's"
 as_root sh -c "kill $(members root)"
 ok "root's daemon ends" wait_until 10 no_members root
+as_root env HOME=/tmp/muster-none-$$ "$m" submit -n 1 -- true
+is "$rc" 1 "where anybody could make the directory first, its daemon does not start"
 as_root env HOME="$WORK/homes/bob" "$m" submit -n 1 -- true
 is "$rc" 1 "with a home directory of somebody else's (as sudo may leave it)"
 like "$(cat "$err")" "$WORK/homes/bob: root's jobs are kept only where root alone can write" "root's daemon does not start"
@@ -250,9 +252,12 @@ is "$rc" 0 "holds nothing"
 wait "$liar"
 for line in '{' '[]' '{"job":-1}' '{"job":2,"id":"../../x"}' '{"job":1,"id":"a","name":"x","queue":"q","priority":1,"state":"waiting","roles":[[9999999,1,1,1,1]]}' \
     '{"job":1,"id":"a","name":"x","queue":"q","priority":1,"state":"waiting","roles":[[1,9223372036854775807,1,1,1],[1,9223372036854775807,1,1,1]]}' \
-    '{"job":1,"id":"a","name":"\u001b[2J","queue":"q","priority":1,"state":"waiting","roles":[]}' '{"start":1}'; do
+    '{"job":1,"id":"a","name":"\u001b[2J","queue":"q","priority":1,"state":"waiting","roles":[]}' '{"start":1}' '{"job":1,"id":"a","name":"x","queue":"q","priority":1,"state":"waiting","max_ms":9223372036854775807,"roles":[]}'; do
     as bob python3 "$WORK/ask.py" "$WORK/sys/control.sock" '{"version":1,"request":"member"}' "$line"
-    ok "a line that is none is the end of the connection: $line" test "$(wc -c <"$out")" -lt 100
+    case $line in
+    '{"job":'[1-9]*) like "$(cat "$out")" 'cannot be queued: .* out of range' "a job that cannot be is refused: $line" ;;
+    *) ok "a line that is none is the end of the connection: $line" test "$(wc -c <"$out")" -lt 100 ;;
+    esac
 done
 ok "the system daemon lives" kill -0 "$daemon"
 submit anna -n 1 -- true

@@ -106,9 +106,10 @@
 #define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
 #define LIMIT_JOBS_OF_USER 50000       /* of those, where users share a machine's daemon */
 #define LIMIT_USER_LINE (1 << 20)      /* bytes that a user's daemon sends about one job */
-#define LIMIT_USER_UNREAD (16 << 20)   /* bytes that it may leave unread */
-#define LIMIT_USER_CLIENTS 32          /* connections of one user to the system daemon */
-#define LIMIT_USER_REQUEST (64 << 10)  /* bytes of one of its requests */
+#define LIMIT_USER_DURATION_MS INT64_C(1000000000000) /* that a job may request: 30 years */
+#define LIMIT_USER_UNREAD (16 << 20)                  /* bytes that it may leave unread */
+#define LIMIT_USER_CLIENTS 32         /* connections of one user to the system daemon */
+#define LIMIT_USER_REQUEST (64 << 10) /* bytes of one of its requests */
 #define LIMIT_ALONE_MS 60000      /* until a user's daemon without jobs ends if there is no other */
 #define LIMIT_USER_WHY_MS 200     /* between two messages of why its jobs wait */
 #define LIMIT_USER_START_MS 15000 /* for a user's daemon to start and connect */

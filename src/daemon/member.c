@@ -132,6 +132,7 @@ static void put_job(struct strbuf *out, const struct served *s, enum queue_state
                                         [QUEUE_RUNNING] = "running",
                                         [QUEUE_STOPPING] = "stopping",
                                         [QUEUE_PAUSED] = "paused"};
+    int64_t most = s->max_duration / NS_PER_MS;
     struct json j = JSON_COMPACT(out);
 
     json_object(&j);
@@ -143,7 +144,7 @@ static void put_job(struct strbuf *out, const struct served *s, enum queue_state
     json_kv_str(&j, "state", words[state]);
     json_kv_int(&j, "grant", (int64_t)s->grant);
     json_kv_int(&j, "submitted", s->row.submitted);
-    json_kv_int(&j, "max_ms", s->max_duration / NS_PER_MS);
+    json_kv_int(&j, "max_ms", most < LIMIT_USER_DURATION_MS ? most : LIMIT_USER_DURATION_MS);
     json_key(&j, "roles");
     json_array(&j);
     for (uint32_t i = 0; i < s->n_roles; i++) {

@@ -99,6 +99,14 @@ static int64_t int_of(const struct node *map, const char *key)
     return n && n->type == NODE_INT ? n->i : 0;
 }
 
+/* A number from 0 to most; -1: it is none. */
+static int64_t within(const struct node *map, const char *key, int64_t most)
+{
+    int64_t n = int_of(map, key);
+
+    return n >= 0 && n <= most ? n : -1;
+}
+
 /* A text of at most so many bytes, of which none may move a cursor; NULL: it is none. */
 static char *text_of(const struct node *map, const char *key, size_t most)
 {
@@ -173,15 +181,16 @@ static struct job_entry *read_job(const struct node *root, const char *text, siz
                             .id = text_of(root, "id", 64),
                             .name = text_of(root, "name", 256),
                             .queue = text_of(root, "queue", 256),
-                            .priority = (int)int_of(root, "priority"),
-                            .submitted = int_of(root, "submitted"),
-                            .max_duration = int_of(root, "max_ms") * NS_PER_MS,
+                            .priority = (int)within(root, "priority", 100),
+                            .submitted = within(root, "submitted", INT64_MAX / 2),
+                            .max_duration = within(root, "max_ms", LIMIT_USER_DURATION_MS),
                             .ahead = UINT32_MAX};
     if (j->number > 0 && j->id && is_id(j->id) && j->name && j->queue && j->priority >= 0 &&
-        j->priority <= 100 && int_of(root, "max_ms") >= 0 &&
-        int_of(root, "max_ms") < INT64_MAX / NS_PER_MS / 2 && read_state(root, j) &&
-        read_roles(node_get(root, "roles"), j))
+        j->submitted >= 0 && j->max_duration >= 0 && read_state(root, j) &&
+        read_roles(node_get(root, "roles"), j)) {
+        j->max_duration *= NS_PER_MS;
         return j;
+    }
     entry_free(j);
     return NULL;
 }
@@ -245,13 +254,28 @@ static void settle(struct user *u, struct job_entry *j, uint64_t seen)
         send_start(u, j);
 }
 
+/* What a user may type must not cut the daemon off from the queue. */
+static int refuse_job(struct user *u, int64_t number, struct err *e)
+{
+    auto_strbuf struct strbuf line = STRBUF_INIT;
+
+    if (number <= 0)
+        return err_set(e, -EPROTO, "sent a job that cannot be read");
+    strbuf_addf(&line,
+                "{\"why\":%lld,\"text\":\"cannot be queued: its name, its queue, its priority or "
+                "what it requests is out of range\"}",
+                (long long)number);
+    peer_send(u->link, &line);
+    return 0;
+}
+
 static int take_job(struct user *u, const struct node *root, const char *text, size_t len,
                     struct err *e)
 {
     struct job_entry *j = read_job(root, text, len), *old;
 
     if (!j)
-        return err_set(e, -EPROTO, "sent a job that cannot be read");
+        return refuse_job(u, int_of(root, "job"), e);
     old = find(u, j->number);
     if (!old && u->n >= LIMIT_JOBS_OF_USER) {
         entry_free(j);
@@ -309,8 +333,8 @@ int book_line(struct user *u, const char *text, size_t len, struct err *e)
 
 void book_link_made(struct user *u)
 {
-    for (size_t i = 0; i < u->n; i++)
-        u->jobs[i]->said = false;
+    for (size_t i = 0; i < u->n; i++) /* a stop may have been lost with the link before */
+        u->jobs[i]->said = u->jobs[i]->stopping = false;
     u->told = false;
 }
 

@@ -78,25 +78,29 @@ static int make_place(const struct system *sys, const struct identity *id, struc
     return 0;
 }
 
-/* Root writes only where nobody else can put a link. A user may choose any directory: what that
- * user may not do there, the daemon may not either. */
+/* Root writes only where nobody else can put a link: each directory on the way is root's. Where
+ * others can write, as in /tmp, the next one is there already, and cannot be replaced. A user may
+ * choose any directory: what that user may not do there, the daemon may not either. */
 static int check_root_state(const char *dir, struct err *e)
 {
     auto_free char *path = xstrdup(dir);
+    bool next_is_there = false;
     struct stat st;
 
     for (size_t n = strlen(path); n > 0; n--) {
         if (path[n] != '/' && path[n] != '\0')
             continue;
         path[n] = '\0';
-        if (lstat(path, &st) < 0 && errno == ENOENT)
+        int r = lstat(path, &st) < 0 ? -errno : 0;
+        if (r == -ENOENT)
             continue;
-        if (!S_ISDIR(st.st_mode) || st.st_uid != 0 ||
-            ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)))
+        if (r < 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0 ||
+            ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(next_is_there && (st.st_mode & S_ISVTX))))
             return err_set(e, -EPERM,
                            "%s: root's jobs are kept only where root alone can write (HOME, "
                            "XDG_STATE_HOME)",
                            path);
+        next_is_there = true;
     }
     return 0;
 }
