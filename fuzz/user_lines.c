@@ -1,8 +1,8 @@
-/* user_lines.c - fuzzes what users' daemons say to the system daemon, and what the queue makes of it.
+/* user_lines.c - fuzzes what users' daemons say to the system daemon, and what is decided then.
  *
- * Three users send lines: the first byte of each says who; "!" breaks a user's link, and the next line
- * makes a new one. Whatever they are: jobs that hold something hold no more than the machine has, no
- * GPU twice, and only what was granted; what others are shown has no control characters. */
+ * Three users send lines: the first byte of each says who; "!" breaks a user's link, and the next
+ * line makes a new one. Whatever they are: jobs that hold something hold no more than the machine
+ * has, no GPU twice, and only what was granted; what others are shown has no control characters. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 #define MEMORY (INT64_C(1) << 35)
 #define GPUS 0xf
 
-/* --- in place of the files that are not fuzzed ------------------------------------------------- */
+/* --- in place of the files that are not fuzzed ------------------------------------------------ */
 
 struct peer {
     int none;
@@ -89,7 +89,7 @@ static int configure(struct arena *a, struct daemon_config *ret)
     return 0;
 }
 
-/* --- what must be so ---------------------------------------------------------------------------- */
+/* --- what must be so -------------------------------------------------------------------------- */
 
 static void check_places(const struct job_entry *j, int64_t *held, uint64_t *gpus)
 {
@@ -133,7 +133,7 @@ static void check_list(void)
         MUST((unsigned char)text.buf[i] >= 0x20 || text.buf[i] == '\n');
 }
 
-/* --- the input ---------------------------------------------------------------------------------- */
+/* --- the input -------------------------------------------------------------------------------- */
 
 static void begin(bool queues)
 {

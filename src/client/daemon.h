@@ -50,7 +50,8 @@ struct daemon_jobs {
 int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
 
 /* Starts program ("muster-serve") as a daemon of this user in a session of its own and waits until
- * it answers; where there is a system daemon, that starts it. What it says goes to a log file beside its database. */
+ * it answers; where there is a system daemon, that starts it. What it says goes to a log file
+ * beside its database. */
 int daemon_start(const char *program, struct err *e);
 
 /* The last line of the log of this user's daemon, or nothing. */

@@ -61,8 +61,8 @@ typedef int planner_fn(struct arena *a, struct submission *sub, const struct run
  * as it was. What cannot be written is not there. */
 typedef void recorder_fn(const struct planned *p, const struct submission *sub, int run_fd);
 
-/* Reads the JSON of a request: {"job":{"argv","cwd","env","file","inherited",…},…}. -EINVAL: it is not
- * one. */
+/* Reads the JSON of a request: {"job":{"argv","cwd","env","inherited","file",…},…}. -EINVAL: it is
+ * not one. */
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e);
 /* What planning has chosen, as JSON, and back. */

@@ -145,7 +145,7 @@ int identity_become(const struct identity *id, struct err *e)
         return err_sys(e, -errno, "cannot become gid %u", id->gid);
     if (setresuid(id->uid, id->uid, id->uid) < 0)
         return err_sys(e, -errno, "cannot become uid %u", id->uid);
-    /* Else the keys of our session would be the user's, too. Where there are no keyrings it fails. */
+    /* Else the keys of our session would be the user's, too. Without keyrings it fails. */
     (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
     return verify(id, e);
 }

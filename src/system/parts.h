@@ -8,8 +8,8 @@
  *     decide.c   who starts next, and why the others wait
  *     store.c    what must survive us
  *
- * A link is a connection of a user's daemon. Its first message is the request "member"; from then on
- * both sides send lines of JSON.
+ * A link is a connection of a user's daemon. Its first message is the request "member"; from then
+ * on both sides send lines of JSON.
  *
  *   from a user's daemon
  *     {"job":N,"id","name","queue","priority","state" (a word of the queue),"grant","submitted",

@@ -4,7 +4,7 @@
  * user has a bounded number of connections, and each of them bounded memory.
  *
  *     {"version":1,"request":"start","state_home"?}   when the caller's daemon has connected
- *     {…,"request":"list","id"?}  the body has all jobs, or one, each a line: what everybody may see
+ *     {…,"request":"list","id"?}  the body has all jobs, or one, each a line: what is public
  *     {…,"request":"cancel","id"}, "kill", "pause", "resume"     passed on to the job's daemon, for
  *                                 its user and root
  *     {…,"request":"member"}      makes the connection a link (parts.h); its answer has no body
