@@ -62,7 +62,7 @@ UNIT_SRC := $(wildcard src/*/test/*.c src/*/*/test/*.c)
 KUBERNETES_SRC := $(wildcard src/engine/kubernetes/*.c)
 OPERATOR_SRC := $(wildcard src/operator/*.c)
 # So is muster-serve, with the daemon, which needs SQLite.
-DAEMON_SRC := $(wildcard src/daemon/*.c src/api/*.c)
+DAEMON_SRC := $(wildcard src/daemon/*.c src/system/*.c src/api/*.c)
 # Both have the HTTP server.
 HTTP_SRC := $(wildcard src/http/*.c)
 # And muster-top, with what is drawn on a terminal, which needs ncurses.
@@ -367,7 +367,8 @@ FUZZ_CC = $(or $(firstword $(shell command -v clang clang-14)),$(error clang not
 # settings.c needs the options and engines behind them: only its corpus is run, t/t0121-fuzz-corpus.t.
 FUZZED := $(filter-out fuzz/settings.c,$(wildcard fuzz/*.c))
 FUZZ_SRC := $(filter-out src/dialect/test/%,$(wildcard $(patsubst %,src/%/*.c,base doc spec kube dialect dialect/* plan job journal story) \
-    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c $(FUZZED)))
+    src/rundir/lines.c src/rundir/marks.c src/cli/slurm_script.c src/http/http_parse.c src/http/http_uri.c src/api/json_cut.c \
+    src/system/book.c src/system/decide.c $(wildcard src/queue/*.c) $(FUZZED)))
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(FUZZ_SRC))
 FUZZERS := $(patsubst fuzz/%.c,$(B)/fuzz/%,$(FUZZED))
 # Comparisons of numbers are not traced: that doubles the time, and the words a job file is made of are compared
@@ -412,6 +413,9 @@ install: all
 	install -D -m 755 $(B)/muster-operator $(DESTDIR)$(PREFIX)/libexec/muster/muster-operator
 	install -D -m 755 $(B)/muster-serve $(DESTDIR)$(PREFIX)/libexec/muster/muster-serve
 	install -D -m 755 $(B)/muster-top $(DESTDIR)$(PREFIX)/libexec/muster/muster-top
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' deploy/systemd/muster.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/system/muster.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/muster.service
 	install -D -m 644 doc/muster.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/muster
 	install -D -m 644 doc/_muster $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_muster
 	for m in doc/man/*.[1-9] $(B)/man/*.[1-9]; do \

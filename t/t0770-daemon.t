@@ -35,6 +35,19 @@ is "$(json phase report.json)" ended "with the phase"
 run_muster events "$id"
 like "$(cat "$out")" 'exit code 7' "events has its end"
 
+# --- what a shell hands on
+# shellcheck disable=SC2016 # for the job's shell
+(
+    umask 0027
+    ulimit -S -n 123
+    ulimit -H -c 7
+    exec "$MUSTER" submit -n 1 -- sh -c 'umask; ulimit -S -n; ulimit -H -c; ulimit -H -n'
+) >"$out"
+id=$(cat "$out")
+run_muster wait "$id"
+run_muster logs "$id"
+is "$(sed 's/^\[[^]]*\] //' "$out" | paste -sd' ')" "0027 123 7 $(ulimit -H -n)" "a job has umask and limits of its submitter"
+
 # --- a job file, names, and the environment
 cat >job.yaml <<'YAML'
 apiVersion: muster/v1

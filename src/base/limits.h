@@ -106,10 +106,19 @@
 #define LIMIT_MATRIX 64                /* variables of one submission (--matrix) */
 #define LIMIT_SUBMIT_COUNT 10000       /* jobs of one submission (--count) */
 #define LIMIT_JOBS_WAITING 200000      /* jobs that wait in the daemon */
-#define LIMIT_DAEMON_START_MS 10000    /* for a daemon that submit has started to respond */
-#define LIMIT_COMMIT_WAIT_MS 10        /* for the commit of what was only reported */
-#define LIMIT_STORE_RETRY_MS 1000      /* until a commit that failed is tried again */
-#define LIMIT_CONTROL_CLIENTS 64       /* connections to a run's control socket at once */
+#define LIMIT_JOBS_OF_USER 50000       /* of those, where users share a machine's daemon */
+#define LIMIT_USER_LINE (1 << 20)      /* bytes that a user's daemon sends about one job */
+#define LIMIT_USER_DURATION_MS INT64_C(1000000000000) /* that a job may request: 30 years */
+#define LIMIT_USER_UNREAD (16 << 20)                  /* bytes that it may leave unread */
+#define LIMIT_USER_CLIENTS 32         /* connections of one user to the system daemon */
+#define LIMIT_USER_REQUEST (64 << 10) /* bytes of one of its requests */
+#define LIMIT_ALONE_MS 60000      /* until a user's daemon without jobs ends if there is no other */
+#define LIMIT_USER_WHY_MS 200     /* between two messages of why its jobs wait */
+#define LIMIT_USER_START_MS 15000 /* for a user's daemon to start and connect */
+#define LIMIT_DAEMON_START_MS 10000 /* for a daemon that submit has started to respond */
+#define LIMIT_COMMIT_WAIT_MS 10     /* for the commit of what was only reported */
+#define LIMIT_STORE_RETRY_MS 1000   /* until a commit that failed is tried again */
+#define LIMIT_CONTROL_CLIENTS 64    /* connections to a run's control socket at once */
 #define LIMIT_CONTROL_ANSWER (64 * 1024 * 1024) /* one reply; a request: LIMIT_PACKET_BYTES */
 #define LIMIT_PLAN_BYTES (4 * 1024 * 1024)      /* plan.json: beyond it, no more environments */
 #define LIMIT_REPORT_BYTES (64 * 1024 * 1024)   /* a report or journal that is read back */

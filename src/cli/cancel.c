@@ -34,6 +34,9 @@ static int run_cancel(const struct verb *verb, int argc, char **argv)
         return cluster_ask(verb, &cluster, JOBS_CANCEL, &ops, "being stopped and removed");
     if (code == 0 && ops.n && target_is_array(ops.v[0]))
         return target_ask_array(verb, ops.v[0], o.now ? "kill" : "cancel", "being stopped");
+    if (code == 0 && ops.n &&
+        target_others(a, ops.v[0], o.now ? "kill" : "cancel", "being stopped", &code))
+        return code;
     if (code == 0)
         code = target_pick(verb, a, ops.n ? ops.v[0] : NULL, RUNS_LIVING, &run);
     if (code == 0 && run.kept_until)

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "cli/cluster_jobs.h"
 #include "cli/diagnose.h"
+#include "cli/list_users.h"
 #include "cli/target.h"
 #include "cli/tell.h"
 #include "doc/json.h"
@@ -21,7 +22,7 @@
 
 struct options {
     const char *output, *state, *queue;
-    bool running, quiet, all, watch;
+    bool running, quiet, all, watch, users;
     struct operands ops; /* @ID, the beginning of an id, or a part of a name */
     struct cluster_options cluster;
 };
@@ -388,6 +389,11 @@ static int run_list(const struct verb *verb, int argc, char **argv)
     if (o.watch && (!table || o.quiet))
         return usage_error(verb, "--watch prints a table and cannot be used with -o %s",
                            o.quiet ? "name" : o.output);
+    if (o.users && (o.watch || o.running || o.state || o.queue || o.ops.n > 0))
+        return usage_error(verb, "--all-users lists every job that has not ended; it can only be "
+                                 "used with -o and -q");
+    if (o.users)
+        return list_users(a, o.quiet ? "name" : o.output);
     if (o.watch)
         return watch(&o);
     if (cluster.place)
@@ -418,6 +424,8 @@ static const char *const outputs[] = {"human", "wide", "json", "yaml", "name", N
 static const struct opt opts[] = {
     {"all", 'a', OPT_FLAG, offsetof(struct options, all),
      .help = "list all runs, not only the newest 20"},
+    {"all-users", 0, OPT_FLAG, offsetof(struct options, users),
+     .help = "list the waiting and running jobs of all users of this machine's system daemon"},
     {"output", 'o', OPT_CHOICE, offsetof(struct options, output), .choices = outputs,
      .help = "human (default), wide: with queue, priority and time, json, yaml, or name: ids only"},
     {"quiet", 'q', OPT_FLAG, offsetof(struct options, quiet), .help = "ids only"},

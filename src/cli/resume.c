@@ -179,6 +179,9 @@ static int run_resume(const struct verb *verb, int argc, char **argv)
         code = job_options_check(verb, &o.job);
     if (code == 0 && !o.file && ops.n && target_is_array(ops.v[0]))
         return target_ask_array(verb, ops.v[0], "resume", "being resumed");
+    if (code == 0 && ops.n && !o.file &&
+        target_others(a, ops.v[0], "resume", "being resumed", &code))
+        return code;
     if (code == 0)
         code = target_living(verb, a, ops.n ? ops.v[0] : NULL, &run);
     if (code == 0 && o.file)

@@ -13,9 +13,10 @@
 #include "cli/submit_daemon.h"
 #include "cli/tell.h"
 #include "daemon/daemon.h"
+#include "system/system.h"
 
 struct options {
-    bool stop_jobs, list_kill_points;
+    bool system, stop_jobs, list_kill_points;
     int64_t cpus, gpus;
     const char *memory;
     struct api_options api;
@@ -67,6 +68,46 @@ static int configure(struct arena *a, struct daemon_config *ret)
     return r;
 }
 
+static int configure_system(struct arena *a, struct daemon_config *ret)
+{
+    struct settings s;
+    int r = settings_read_system(a, &s);
+
+    if (r == 0)
+        *ret = s.daemon;
+    return r;
+}
+
+static int serve_system(const struct verb *verb, const struct options *o, int64_t memory)
+{
+    const struct system_options how = {.cpus = o->cpus,
+                                       .memory = memory,
+                                       .gpus = o->gpus,
+                                       .configure = configure_system,
+                                       .note = note};
+    struct err e;
+
+    if (o->api.listen)
+        return usage_error(verb, "--listen cannot be used with --system: each user's own daemon "
+                                 "serves that user's jobs (muster open)");
+    if (o->stop_jobs)
+        return usage_error(verb, "--stop-jobs cannot be used with --system");
+    if (system_serve(&how, &e) == 0)
+        return EXIT_FINE;
+    tell_error("%s", e.text);
+    return EXIT_FAILED;
+}
+
+/* The system daemon starts users' daemons with `--member` as the first word. */
+static bool take_member(int *argc, char **argv)
+{
+    if (*argc < 2 || strcmp(argv[1], "--member") != 0)
+        return false;
+    memmove(argv + 1, argv + 2, (size_t)(*argc - 1) * sizeof(*argv));
+    --*argc;
+    return true;
+}
+
 static int run_serve(const struct verb *verb, int argc, char **argv)
 {
     struct options o = {.gpus = -1};
@@ -80,6 +121,7 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
         return serve_work();
     for (int i = 0; i < argc; i++)
         strvec_push(&words, argv[i]);
+    how.member = take_member(&argc, argv);
     if (opts_parse(verb, &o, argc, argv, &ops) < 0)
         return verb->usage_exit;
     if (ops.n > 0 || ops.rest)
@@ -96,6 +138,10 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
     int code = check_listen(verb, &o.api);
     if (code != 0)
         return code;
+    if (o.system)
+        return serve_system(verb, &o, how.memory);
+    if (how.member)
+        how.configure = configure_system;
     o.api.version = muster_version;
     o.api.commit = muster_commit;
     how.front = api_front(&o.api);
@@ -109,6 +155,8 @@ static int run_serve(const struct verb *verb, int argc, char **argv)
 }
 
 static const struct opt opts[] = {
+    {"system", 0, OPT_FLAG, offsetof(struct options, system),
+     .help = "as root: one queue for all users; each job runs as its submitter"},
     {"cpus", 0, OPT_INT, offsetof(struct options, cpus), "N", .min = 1,
      .help = "let jobs use N CPUs together (default: all of this machine)"},
     {"memory", 0, OPT_STRING, offsetof(struct options, memory), "BYTES",

@@ -173,11 +173,10 @@ static const char *user_file(struct arena *a)
     return home && *home == '/' ? arena_printf(a, "%s/.config/muster/config.yaml", home) : NULL;
 }
 
-int settings_read(struct arena *a, struct settings *ret)
+/* The first that there is. */
+static int read_first(struct arena *a, const char *const *files, size_t n, struct settings *ret)
 {
-    const char *const files[] = {user_file(a), SYSTEM_FILE};
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+    for (size_t i = 0; i < n; i++) {
         auto_strbuf struct strbuf text = STRBUF_INIT;
         struct err e;
         int r = files[i] ? io_read_file(AT_FDCWD, files[i], LIMIT_FILE_BYTES, &text, &e) : -ENOENT;
@@ -191,4 +190,18 @@ int settings_read(struct arena *a, struct settings *ret)
     }
     *ret = (struct settings)SETTINGS_INIT;
     return 0;
+}
+
+int settings_read(struct arena *a, struct settings *ret)
+{
+    const char *const files[] = {user_file(a), SYSTEM_FILE};
+
+    return read_first(a, files, ARRAY_SIZE(files), ret);
+}
+
+int settings_read_system(struct arena *a, struct settings *ret)
+{
+    const char *const files[] = {SYSTEM_FILE};
+
+    return read_first(a, files, ARRAY_SIZE(files), ret);
 }

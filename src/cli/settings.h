@@ -32,6 +32,9 @@ struct settings {
 /* 0, or -errno after telling on stderr what is wrong, and where. */
 int settings_read(struct arena *a, struct settings *ret);
 
+/* That of all users only: what the machine's daemon goes by. */
+int settings_read_system(struct arena *a, struct settings *ret);
+
 /* The same of a text; path is for the messages. */
 int settings_of_text(struct arena *a, const char *path, const char *text, size_t len,
                      struct settings *ret);

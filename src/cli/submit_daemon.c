@@ -48,6 +48,31 @@ static void put_env(struct json *j, const struct submit_options *o)
     json_end(j);
 }
 
+static void put_limit(struct json *j, rlim_t limit)
+{
+    json_int(j, limit > INT64_MAX ? -1 : (int64_t)limit); /* RLIM_INFINITY */
+}
+
+static void put_inherited(struct json *j)
+{
+    struct inherited us;
+
+    inherited_from_us(&us);
+    json_key(j, "inherited");
+    json_object(j);
+    json_kv_int(j, "umask", us.umask);
+    json_key(j, "limits");
+    json_array(j);
+    for (int i = 0; i < RLIM_NLIMITS; i++) {
+        json_array(j);
+        put_limit(j, us.limits[i].rlim_cur);
+        put_limit(j, us.limits[i].rlim_max);
+        json_end(j);
+    }
+    json_end(j);
+    json_end(j);
+}
+
 static int64_t at_least_0(int64_t n)
 {
     return n > 0 ? n : 0;
@@ -97,6 +122,7 @@ static void put_job(struct json *j, const struct submit_options *o, const struct
     json_kv_str(j, "snapshot", code->name);
     json_kv_str(j, "code_root", code->root);
     put_env(j, o);
+    put_inherited(j);
     json_key(j, "file");
     if (s->jf.path)
         json_strn(j, s->jf.doc.source, s->jf.doc.source_len);

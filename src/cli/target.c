@@ -2,12 +2,49 @@
 #include "cli/target.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/as_typed.h"
 #include "cli/diagnose.h"
 #include "cli/tell.h"
 #include "client/daemon.h"
+#include "client/system.h"
 #include "job/job.h"
+
+/* A job of another user, and told so. */
+static bool is_of_another(struct arena *a, const char *id)
+{
+    const struct node *job = system_job(a, id), *uid = node_get(job, "uid");
+
+    if (!uid || uid->type != NODE_INT || (uid_t)uid->i == geteuid())
+        return false;
+    const char *user = node_text(node_get(job, "user"), "");
+    if (geteuid() != 0)
+        tell_error("%s is a job of %s; only %s and root may do that", id, user, user);
+    else
+        tell_error("%s is a job of %s; become that user first, as with `runuser -u %s -- muster …`",
+                   id, user, user);
+    return true;
+}
+
+bool target_others(struct arena *a, const char *id, const char *request, const char *done,
+                   int *ret_code)
+{
+    const struct node *job = geteuid() == 0 ? system_job(a, id) : NULL;
+    const struct node *uid = node_get(job, "uid");
+    struct err e;
+
+    if (!uid || uid->type != NODE_INT || uid->i == 0)
+        return false;
+    if (system_ask_job(a, request, id, &e) < 0) {
+        tell_error("%s", e.text);
+        *ret_code = EXIT_FAILED;
+        return true;
+    }
+    printf("%s of %s: %s\n", id, node_text(node_get(job, "user"), ""), done);
+    *ret_code = finish_output();
+    return true;
+}
 
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
                 struct run_ref *ret)
@@ -16,6 +53,8 @@ int target_pick(const struct verb *verb, struct arena *a, const char *word, enum
 
     if (runs_find(a, word, want, ret, &e) == 0)
         return 0;
+    if (word && is_of_another(a, word))
+        return EXIT_FAILED;
     tell_error("%s", e.text);
     print_try("muster list");
     return verb->usage_exit;
@@ -149,6 +188,8 @@ int target_ask(const struct verb *verb, const struct operands *ops, const char *
 
     if (target_is_array(word))
         return target_ask_array(verb, word, request, done);
+    if (word && target_others(a, word, request, done, &code))
+        return code;
     code = target_living(verb, a, word, &run);
     if (code != 0)
         return code;

@@ -19,6 +19,11 @@
 int target_pick(const struct verb *verb, struct arena *a, const char *word, enum runs_want want,
                 struct run_ref *ret);
 
+/* For verbs that root may use on jobs of others, where there is a system daemon: true if id is one,
+ * with the exit code after telling what was done. */
+bool target_others(struct arena *a, const char *id, const char *request, const char *done,
+                   int *ret_code);
+
 /* All jobs of the array that word ("@ID") means; at least one. 0, or
  * the exit code after telling why not. */
 int target_array(const struct verb *verb, struct arena *a, const char *word, struct runs *ret);

@@ -2,6 +2,7 @@
 #include "client/daemon.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "client/protocol.h"
+#include "client/system.h"
 #include "doc/json_read.h"
 #include "rundir/places.h"
 
@@ -31,13 +33,28 @@ char *daemon_socket_dir(void)
     return xasprintf("%s/daemon", scratch);
 }
 
+static bool is_absent(int r)
+{
+    return r == -ENOENT || r == -ECONNREFUSED;
+}
+
+/* One of the user's own is asked first; there is only one of both, as they share a database. */
 int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, struct answer *ret,
                struct err *e)
 {
-    auto_free char *dir = daemon_socket_dir();
+    auto_free char *dir = daemon_socket_dir(), *system = places_system_scratch();
     auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r = fd < 0 ? -errno : ask(a, fd, request, false, limit_ms, ret, e);
 
+    if (is_absent(r) && system) {
+        auto_free char *other = xasprintf("%s/daemon", system);
+        auto_close int at = open(other, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+        if (at >= 0)
+            r = ask(a, at, request, false, limit_ms, ret, e);
+        if (is_absent(r))
+            return err_set(e, r, "your daemon is not running; `muster submit` starts it");
+    }
     if (r == -ENOENT || r == -ECONNREFUSED)
         return err_set(e, r, "the daemon is not running; start it with `muster serve`");
     if (r == -ETIMEDOUT && ret->pid)
@@ -137,21 +154,17 @@ const char *daemon_unlisted(struct arena *a, int r, const struct err *e)
 
 /* --- starting --------------------------------------------------------------------------------- */
 
-/* In the child. It must not end with the terminal, nor keep a pipe of the caller's open. */
-static void become(const char *program, const char *log)
+void daemon_become(const char *program, char *const *argv, const char *log)
 {
     auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     auto_close int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    char verb[] = "serve", name[] = "muster";
-    char *argv[] = {name, verb, NULL};
 
     (void)setsid();
     if (chdir("/") < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(null, STDOUT_FILENO) < 0 || dup2(out < 0 ? null : out, STDERR_FILENO) < 0)
-        _exit(127);
-    (void)close_range(3, ~0U, 0);
+        return;
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     (void)execv(program, argv);
-    _exit(127);
 }
 
 static bool answers(void)
@@ -175,6 +188,17 @@ static void add_last_line(const char *log, struct strbuf *out)
     strbuf_addf(out, ": %s", nl ? nl + 1 : text.buf);
 }
 
+void daemon_last_words(struct strbuf *out)
+{
+    auto_free char *state = places_daemon_state();
+    auto_free char *log = state ? xasprintf("%s/log", state) : NULL;
+
+    if (log)
+        add_last_line(log, out);
+    if (out->len > 0)
+        strbuf_consume(out, 2); /* ": " */
+}
+
 int daemon_start(const char *program, struct err *e)
 {
     static const struct timespec moment = {.tv_nsec = 10 * NS_PER_MS};
@@ -183,12 +207,19 @@ int daemon_start(const char *program, struct err *e)
     auto_strbuf struct strbuf why = STRBUF_INIT;
     int status = 0;
 
+    if (system_is_there())
+        return system_start_daemon(e);
     if (!state)
         return err_set(e, -ENOENT, "set HOME or MUSTER_HOME to choose where the daemon keeps jobs");
     int r = io_mkdir_p(state, 0700, e);
     pid_t pid = r == 0 ? fork() : -1;
-    if (pid == 0)
-        become(program, log);
+    if (pid == 0) {
+        char verb[] = "serve", name[] = "muster";
+        char *argv[] = {name, verb, NULL};
+
+        daemon_become(program, argv, log);
+        _exit(127);
+    }
     if (pid < 0)
         return r < 0 ? r : err_sys(e, -errno, "cannot start the daemon");
     for (ns_t end = clock_mono() + LIMIT_DAEMON_START_MS * NS_PER_MS; clock_mono() < end;) {

@@ -5,7 +5,8 @@
  *      there is one of that name, and `queue` is null),"priority","count",
  *      "matrix":[{"name","values":["…"]}] (a job for each combination),
  *      "unique":bool (no other job that has not ended has this name),"replace":bool,
- *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","file","needs","max_duration_ms"}}
+ *      "after":["ID" or "ID:any"],"job":{"argv","cwd","env","inherited":{"umask","limits":[[soft,
+ *      hard]…, in the order of getrlimit(), -1: none]},"file","needs","max_duration_ms"}}
  *                                        the body has their ids, each a line; they are in
  *                                        the database by then
  *     {…,"request":"list"}               the body has all jobs, each a line of JSON
@@ -66,7 +67,16 @@ int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
 const char *daemon_unlisted(struct arena *a, int r, const struct err *e);
 
 /* Starts program ("muster-serve") as a daemon of this user in a session of its own and waits until
- * it answers. What it says goes to a log file beside its database. */
+ * it answers; where there is a system daemon, that starts it. What it says goes to a log file
+ * beside its database. */
 int daemon_start(const char *program, struct err *e);
+
+/* The last line of the log of this user's daemon, or nothing. */
+void daemon_last_words(struct strbuf *out);
+
+/* In a child that is to become a daemon: leaves session, directory and descriptors of whoever
+ * forked it, appends what it says to the file log, and executes program. Returns on failure, with
+ * errno. */
+void daemon_become(const char *program, char *const *argv, const char *log);
 
 #endif

@@ -38,7 +38,7 @@ static uint32_t queue_of(struct arena *a, struct queue_world *w, const char *nam
 }
 
 /* What it holds, and whether that may change. */
-static enum queue_state state_of(const struct served *s)
+enum queue_state admit_state(const struct served *s)
 {
     if (s->act && !s->places) /* cancelled before its start */
         return QUEUE_PAUSED;
@@ -52,7 +52,7 @@ static enum queue_state state_of(const struct served *s)
 }
 
 /* How the jobs that it waits for stand. One that is not known any more has ended, who knows how. */
-static const struct queue_after *afters_of(struct arena *a, const struct served *s)
+const struct queue_after *admit_afters(struct arena *a, const struct served *s)
 {
     const struct common *c = s->common;
     struct queue_after *v = c->n_afters ? ARENA_ARRAY(a, struct queue_after, c->n_afters) : NULL;
@@ -121,11 +121,11 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
                                                  .order = order_of(s),
                                                  .queue = queue_of_job(d, a, &ret->w, s),
                                                  .priority = s->row.priority,
-                                                 .state = state_of(s),
+                                                 .state = admit_state(s),
                                                  .n_roles = s->common->n_roles,
                                                  .roles = s->common->roles,
                                                  .n_afters = s->common->n_afters,
-                                                 .afters = afters_of(a, s),
+                                                 .afters = admit_afters(a, s),
                                                  .max_duration = s->common->max_duration,
                                                  .started = s->since ? s->since : s->row.started,
                                                  .places = s->places};
@@ -137,7 +137,7 @@ static void describe(struct daemon *d, struct arena *a, bool explain, struct wor
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-static void take_places(struct served *s, const struct queue_place *places)
+void admit_places(struct served *s, const struct queue_place *places)
 {
     free(s->places);
     s->places = xcalloc(s->common->n_replicas + 1, sizeof(*s->places));
@@ -159,6 +159,14 @@ static void end_hopeless(struct daemon *d, const struct world *w, const struct q
         }
 }
 
+static void preempt_for(struct served *s, const struct served *other, bool requeue)
+{
+    auto_strbuf struct strbuf why = STRBUF_INIT;
+
+    strbuf_addf(&why, "preempted by %s (%s)", other->row.id, other->row.name);
+    preempt_stop(s, why.buf, requeue);
+}
+
 /* A maximum duration is a deadline of the job itself, which ends it at about the same time. */
 static void carry_out_stops(const struct world *w, const struct queue_decisions *dec)
 {
@@ -168,8 +176,8 @@ static void carry_out_stops(const struct world *w, const struct queue_decisions 
         if (stop->why == QUEUE_EXCEEDED)
             w->by_index[stop->job]->stopping = true;
         else
-            preempt_stop(w->by_index[stop->job], w->by_index[stop->other],
-                         stop->why == QUEUE_PREEMPT_TO_REQUEUE);
+            preempt_for(w->by_index[stop->job], w->by_index[stop->other],
+                        stop->why == QUEUE_PREEMPT_TO_REQUEUE);
     }
 }
 
@@ -189,6 +197,10 @@ void admit(struct daemon *d, bool all)
     ns_t now = clock_real();
 
     d->queue_changed = false;
+    if (d->member) {
+        member_admit(d);
+        return;
+    }
     describe(d, a, anybody_waits_for_another(d), &w);
     queue_decide(&w.w, now, a, &dec);
     d->promised = dec.promised;
@@ -200,7 +212,7 @@ void admit(struct daemon *d, bool all)
             d->queue_changed = true;
             continue;
         }
-        take_places(s, dec.starts[i].places);
+        admit_places(s, dec.starts[i].places);
         if (s->act)
             preempt_resume(s);
         else
@@ -276,6 +288,10 @@ void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, con
     struct world w;
     struct queue_decisions dec;
 
+    if (d->member) {
+        member_explain(d, fn, ctx);
+        return;
+    }
     describe(d, a, true, &w);
     queue_decide(&w.w, clock_real(), a, &dec);
     for (uint32_t i = 0; i < dec.n_waits; i++) {

@@ -8,21 +8,19 @@
 #define DEFAULT_QUEUE "default"
 
 /* Options win over the configuration, the configuration over what there is. */
-static void measure(struct daemon *d)
+void daemon_machine(const struct daemon_config *c, int64_t cpus, int64_t memory, int64_t gpus,
+                    struct queue_machine *ret)
 {
-    const struct daemon_options *o = d->opts;
-    const struct daemon_config *c = &d->config;
-    int64_t gpus = o->gpus >= 0 ? o->gpus : c->gpus >= 0 ? c->gpus : machine_gpus();
-    int64_t cpus = o->cpus         ? o->cpus * 1000
-                   : c->cpus_milli ? c->cpus_milli
-                                   : sysconf(_SC_NPROCESSORS_ONLN) * 1000;
-    int64_t memory = o->memory ? o->memory : c->memory;
-
+    gpus = gpus >= 0 ? gpus : c->gpus >= 0 ? c->gpus : machine_gpus();
+    cpus = cpus            ? cpus * 1000
+           : c->cpus_milli ? c->cpus_milli
+                           : sysconf(_SC_NPROCESSORS_ONLN) * 1000;
+    memory = memory ? memory : c->memory;
     if (memory == 0)
         memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     if (gpus > LIMIT_QUEUE_GPUS)
         gpus = LIMIT_QUEUE_GPUS;
-    d->machine = (struct queue_machine){
+    *ret = (struct queue_machine){
         .name = "this machine",
         .has.v = {[QUEUE_CPU] = cpus, [QUEUE_MEMORY] = memory, [QUEUE_PORT] = LIMIT_PORTS},
         .gpus = gpus == 64 ? ~UINT64_C(0) : (UINT64_C(1) << gpus) - 1};
@@ -41,7 +39,7 @@ static int read_again(struct daemon *d)
     arena_free(d->config_arena);
     d->config_arena = a;
     d->config = config;
-    measure(d);
+    daemon_machine(&config, d->opts->cpus, d->opts->memory, d->opts->gpus, &d->machine);
     return 0;
 }
 

@@ -217,6 +217,14 @@ static void on_prepare(uv_prepare_t *handle)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
+void daemon_leave(struct daemon *d)
+{
+    d->leaving = true;
+    for (size_t i = 0; d->opts->stop_jobs && i < d->n; i++)
+        if (d->jobs[i]->act && !d->jobs[i]->act->told)
+            served_observe(d->jobs[i], OBS_CANCEL);
+}
+
 static void on_end_signal(uv_signal_t *handle, int sig)
 {
     struct daemon *d = handle->data;
@@ -226,10 +234,7 @@ static void on_end_signal(uv_signal_t *handle, int sig)
         uv_stop(&d->loop);
         return;
     }
-    d->leaving = true;
-    for (size_t i = 0; d->opts->stop_jobs && i < d->n; i++)
-        if (d->jobs[i]->act && !d->jobs[i]->act->told)
-            served_observe(d->jobs[i], OBS_CANCEL);
+    daemon_leave(d);
 }
 
 /* Shims are children of ours, and nobody else waits for most of them. */
@@ -406,6 +411,7 @@ static void end(struct daemon *d)
     if (store_commit(d->store, &e) < 0)
         daemon_note(d, "%s", e.text);
     server_free(d->server);
+    member_close(d);
     if (d->opts->front)
         d->opts->front->close(d->front);
     for (size_t i = 0; i < d->n; i++)
@@ -418,6 +424,7 @@ static void end(struct daemon *d)
     uv_walk(&d->loop, close_handle, NULL);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&d->loop);
+    member_free(d);
     store_close(d->store);
 }
 
@@ -466,6 +473,8 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
         r = server_open(&d, dir, &d.server, e);
     if (r == 0 && opts->front)
         r = opts->front->open(&d, opts->front->options, dir, &d.front, e);
+    if (r == 0 && opts->member)
+        member_open(&d);
     if (r == 0)
         (void)uv_run(&d.loop, UV_RUN_DEFAULT);
     if (r == 0)

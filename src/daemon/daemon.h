@@ -26,6 +26,11 @@ struct daemon_config {
         .gpus = -1, .retention = RETENTION_INIT                                                    \
     }
 
+/* What jobs may use together: the first of option (0, 0, -1: not given), configuration and machine
+ * that says so. */
+void daemon_machine(const struct daemon_config *c, int64_t cpus, int64_t memory, int64_t gpus,
+                    struct queue_machine *ret);
+
 struct daemon;
 struct strbuf;
 
@@ -43,6 +48,7 @@ struct daemon_options {
     const struct daemon_front *front; /* NULL: none */
     planner_fn *plan;
     recorder_fn *record; /* NULL: nothing is kept */
+    bool member;         /* it asks the system daemon before it starts a job (member.c) */
     bool stop_jobs;      /* at SIGTERM: end the jobs, too */
     int64_t cpus;        /* that jobs may use together; 0: all of this machine */
     int64_t memory;      /* likewise, bytes */

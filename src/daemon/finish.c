@@ -164,6 +164,8 @@ void finish_leave(struct active *act)
     code_forget(s);
     finish_release(act);
     served_forget_needs(s);
+    if (s->d->member) /* the system daemon hears of it now that the end is stored */
+        s->d->queue_changed = true;
     retire_later(s->d);
 }
 

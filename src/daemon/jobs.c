@@ -179,6 +179,7 @@ void daemon_drop(struct daemon *d, struct served *s)
             *p = s->next_dirty;
             break;
         }
+    member_dropped(s);
     served_free(s);
 }
 
@@ -198,5 +199,6 @@ void served_free(struct served *s)
     free((char *)(uintptr_t)s->row.array);
     free(s->snapshot);
     free(s->places);
+    free(s->why);
     free(s);
 }

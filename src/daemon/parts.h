@@ -12,6 +12,7 @@
  *     config.c   queues and what they may use
  *     code.c     snapshots of jobs' code, and their working copies
  *     retire.c   run directories that are removed by themselves
+ *     member.c   where all users share a queue: asks the system daemon instead of admit.c
  *     preempt.c  jobs that make room for others, and go on later
  *
  * One round of the loop:
@@ -44,6 +45,7 @@
 #include "queue/queue.h"
 
 struct server;
+struct member;
 struct hang; /* inspect/hang.h */
 struct peer; /* a connection */
 
@@ -60,6 +62,7 @@ struct active {
     struct control *control; /* NULL: could not be had */
     struct usage_watched *usage;
     struct engine_client client;
+    const struct inherited *inherited; /* in its arena; NULL: of an older muster */
     struct aborts aborts;
     struct log_gaps gaps;
     uv_timer_t *wake;
@@ -87,6 +90,11 @@ struct served {
     bool dirty;                 /* something was reported, or its time has come */
     bool is_new;                /* not committed yet */
     struct peer *submitter;     /* is_new: gets the reply; NULL: went away */
+    /* Of a daemon of the system daemon's: */
+    bool announced;
+    uint64_t said;  /* a hash of what was said about it */
+    uint64_t grant; /* the last one that was heard of */
+    char *why;      /* it waits; heap, or NULL */
     struct served *next_dirty, *next_id;
 };
 
@@ -109,7 +117,8 @@ struct daemon {
     uv_loop_t loop;
     struct store *store;
     struct server *server;
-    void *front; /* of opts->front */
+    struct member *member; /* NULL: this daemon has a queue of its own */
+    void *front;           /* of opts->front */
     struct tally tally;
     struct usage_watch *usage; /* of all its jobs */
     struct served **jobs;      /* in the order of submission; ended ones, too */
@@ -147,6 +156,8 @@ struct served *daemon_number(struct daemon *d, int64_t number);
 struct served *daemon_add(struct daemon *d, const struct stored *row);
 /* Forgets a job: it was refused, or its row is removed. */
 void daemon_drop(struct daemon *d, struct served *s);
+/* Lets the jobs go on without us, as SIGTERM does. */
+void daemon_leave(struct daemon *d);
 
 void served_free(struct served *s);
 /* Appends its request, JSON; nothing after its end. */
@@ -199,8 +210,9 @@ const char *config_queue(const struct daemon *d, const char *name, struct strbuf
 
 /* --- preempt.c -------------------------------------------------------------------------------- */
 
-/* Carries out a decision of the queue: the job makes room for another one. */
-void preempt_stop(struct served *s, const struct served *other, bool requeue);
+/* Carries out a decision of the queue: the job makes room for another one; why: "preempted by …".
+ */
+void preempt_stop(struct served *s, const char *why, bool requeue);
 /* After it was decided upon: a job that is paused now releases what it has. */
 void preempt_check(struct served *s);
 /* The queue has places for a job that released its own: it goes on. */
@@ -238,6 +250,25 @@ void admit(struct daemon *d, bool all);
 /* Why each waiting job waits: calls fn for each. */
 void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
                    void *ctx);
+
+/* What it holds, and whether that may change. */
+enum queue_state admit_state(const struct served *s);
+/* How the jobs that it waits for stand; s->n_afters of them, in the arena. */
+const struct queue_after *admit_afters(struct arena *a, const struct served *s);
+void admit_places(struct served *s, const struct queue_place *places);
+
+/* --- member.c --------------------------------------------------------------------------------- */
+
+/* Connects to the system daemon, and again whenever the connection is lost. */
+void member_open(struct daemon *d);
+void member_close(struct daemon *d);
+void member_free(struct daemon *d); /* when the loop has ended */
+/* In place of a decision: says what has changed. Ends jobs that wait for one that has failed. */
+void member_admit(struct daemon *d);
+void member_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
+                    void *ctx);
+/* A job is not known any more. */
+void member_dropped(struct served *s);
 
 /* --- server.c --------------------------------------------------------------------------------- */
 

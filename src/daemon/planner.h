@@ -9,6 +9,7 @@
 #ifndef DAEMON_PLANNER_H
 #define DAEMON_PLANNER_H
 
+#include "base/inherited.h"
 #include "engine/survey.h"
 #include "job/job.h"
 #include "rundir/rundir.h"
@@ -21,6 +22,7 @@ struct submission { /* in an arena, which must outlive the plan */
     bool by_http;
     const char *file; /* text of the job file; NULL: none, argv has a command */
     size_t file_len;
+    const struct inherited *inherited; /* umask and limits; NULL: those of the daemon */
 
     /* Chosen by the first planning; isolation NULL: nothing yet. */
     const char *isolation;
@@ -60,7 +62,8 @@ typedef int planner_fn(struct arena *a, struct submission *sub, const struct run
  * as it was. What cannot be written is not there. */
 typedef void recorder_fn(const struct planned *p, const struct submission *sub, int run_fd);
 
-/* Reads the JSON of a request: {"job":{"argv","cwd","env","file",…},…}. -EINVAL: it is not one. */
+/* Reads the JSON of a request: {"job":{"argv","cwd","env","inherited","file",…},…}. -EINVAL: it is
+ * not one. */
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e);
 /* What planning has chosen, as JSON, and back. */

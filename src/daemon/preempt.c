@@ -22,17 +22,14 @@ static bool can_pause(const struct active *act)
            !job->pause_wanted && !job->cancel_signal;
 }
 
-void preempt_stop(struct served *s, const struct served *other, bool requeue)
+void preempt_stop(struct served *s, const char *why, bool requeue)
 {
     struct active *act = s->act;
-    auto_strbuf struct strbuf why = STRBUF_INIT;
 
     if (!act || s->row.standing != STANDING_HOLDS || !can_pause(act))
         return;
-    strbuf_addf(&why, "preempted by %s (%s)", other->row.id, other->row.name);
-    served_observed(act,
-                    &(struct observation){.kind = OBS_PAUSE, .at = clock_run(), .text = why.buf});
-    daemon_note(s->d, "%s: %s", s->row.id, why.buf);
+    served_observed(act, &(struct observation){.kind = OBS_PAUSE, .at = clock_run(), .text = why});
+    daemon_note(s->d, "%s: %s", s->row.id, why);
     s->row.standing = STANDING_YIELDS;
     if (requeue) {
         s->d->last_turn = s->d->last_turn > s->d->last_number ? s->d->last_turn : s->d->last_number;

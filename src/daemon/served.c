@@ -248,6 +248,7 @@ struct engine_open served_engine(struct active *act)
                                 .logs_fd = act->rd.logs_fd,
                                 .waits = true,
                                 .resumes = true,
+                                .inherited = act->inherited,
                                 .job = act->job,
                                 .client = &act->client};
 }
@@ -343,6 +344,7 @@ int served_submission(struct active *act, struct submission *typed, struct submi
 
     if (r < 0)
         return r;
+    act->inherited = typed->inherited;
     *ret = *typed;
     ret->argv = ARENA_ARRAY(act->a, char *, (size_t)typed->argc + 1);
     memcpy(ret->argv, typed->argv, (size_t)typed->argc * sizeof(*typed->argv));

@@ -38,6 +38,32 @@ static void array_read(struct arena *a, const struct node *array, struct submiss
     sub->vars = words_of(a, node_get(array, "vars"), NULL);
 }
 
+static rlim_t limit_of(const struct node *n)
+{
+    return n->type == NODE_INT && n->i >= 0 ? (rlim_t)n->i : RLIM_INFINITY;
+}
+
+/* One that an older muster has sent has none. */
+static const struct inherited *inherited_read(struct arena *a, const struct node *map)
+{
+    const struct node *mask = node_get(map, "umask"), *limits = node_get(map, "limits");
+    struct inherited *inherited = ARENA_ARRAY(a, struct inherited, 1);
+
+    if (!mask || mask->type != NODE_INT)
+        return NULL;
+    inherited_from_us(inherited);
+    inherited->umask = (mode_t)mask->i & 0777;
+    for (size_t i = 0; limits && limits->type == NODE_SEQ && i < limits->n && i < RLIM_NLIMITS;
+         i++) {
+        const struct node *pair = limits->items[i];
+
+        if (pair->type == NODE_SEQ && pair->n == 2)
+            inherited->limits[i] =
+                (struct rlimit){limit_of(pair->items[0]), limit_of(pair->items[1])};
+    }
+    return inherited;
+}
+
 int submission_read(struct arena *a, const char *json, size_t len, struct submission *ret,
                     struct err *e)
 {
@@ -53,6 +79,7 @@ int submission_read(struct arena *a, const char *json, size_t len, struct submis
     }
     sub.by_http = node_get(root, "http") != NULL;
     array_read(a, node_get(whole, "array"), &sub);
+    sub.inherited = inherited_read(a, node_get(root, "inherited"));
     sub.snapshot = node_text(node_get(root, "snapshot"), NULL);
     sub.code_root = node_text(node_get(root, "code_root"), NULL);
     if (sub.snapshot && (!*sub.snapshot || strchr(sub.snapshot, '/') || *sub.snapshot == '.' ||

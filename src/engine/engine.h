@@ -22,6 +22,7 @@ struct node;
 struct engine_here;
 struct strbuf;
 struct uv_loop_s;
+struct inherited; /* base/inherited.h */
 
 /* --- which engines there are ------------------------------------------------------------------ */
 
@@ -31,9 +32,12 @@ struct engine_open {
     int stdin_fd;            /* stdin of rank 0 of a job without a file; -1 = /dev/null */
     int scratch_fd, logs_fd; /* directories of the run */
     bool waits;              /* the job continues without us, until another process attaches */
-    bool resumes;            /* open: the job has begun, and nothing of it is there; nothing is
+    const struct inherited
+        *inherited;        /* whose umask and limits its processes have; NULL: ours. Must
+                                    outlive the engine */
+    bool resumes;          /* open: the job has begun, and nothing of it is there; nothing is
                                 started before it is asked for */
-    const struct job *job;   /* attach: as its journal has it; used during the call only */
+    const struct job *job; /* attach: as its journal has it; used during the call only */
     const struct engine_client *client; /* must outlive the engine */
 };
 

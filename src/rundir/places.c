@@ -208,12 +208,32 @@ char *places_runs(const char *scratch, struct strvec *notes)
     return ret;
 }
 
+/* --- the daemon of all users ------------------------------------------------------------------ */
+
+char *places_system(void)
+{
+    const char *dir = getenv("MUSTER_SYSTEM");
+
+    if (places_home() || (dir && *dir != '/'))
+        return NULL;
+    return xstrdup(dir ? dir : "/run/muster");
+}
+
+/* Root makes it for this user. */
+char *places_system_scratch(void)
+{
+    auto_free char *system = places_system();
+    auto_free char *home = system ? xasprintf("%s/users/%u", system, geteuid()) : NULL;
+
+    return home && places_is_private(home) ? xasprintf("%s/muster", home) : NULL;
+}
+
 /* --- looking for runs ------------------------------------------------------------------------- */
 
 /* $XDG_RUNTIME_DIR is the caller's word, whosever it is: the runs there decide whom they answer. */
 void places_all_scratch(struct strvec *ret)
 {
-    auto_free char *tmp = tmp_home();
+    auto_free char *tmp = tmp_home(), *system = places_system_scratch();
 
     if (places_home()) {
         strvec_push_take(ret, home_scratch());
@@ -224,6 +244,8 @@ void places_all_scratch(struct strvec *ret)
     if (places_is_private(tmp))
         strvec_push(ret, tmp);
     add_fresh_homes(ret);
+    if (system && (!runtime_dir() || strncmp(system, runtime_dir(), strlen(runtime_dir())) != 0))
+        strvec_push(ret, system);
 }
 
 void places_all_runs(struct strvec *ret)

@@ -30,6 +30,12 @@ const char *places_home(void);
 /* Where the daemon keeps its database, as a heap string; NULL: nothing says where. */
 char *places_daemon_state(void);
 
+/* Where the daemon of all users has its socket, as a heap string: $MUSTER_SYSTEM, else /run/muster.
+ * NULL: MUSTER_HOME is set, or MUSTER_SYSTEM is empty; then it is not used. */
+char *places_system(void);
+/* SCRATCH of daemons that it has started for this user, as a heap string; NULL: there is none. */
+char *places_system_scratch(void);
+
 /* Everywhere where there may be runs, the usual place first. */
 void places_all_runs(struct strvec *ret);
 void places_all_scratch(struct strvec *ret);

@@ -118,6 +118,8 @@ static int child_main(void *arg)
     /* A shim that is stopped would not see that muster is gone, and its job would live for ever. */
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     (void)umask(creation_mask());
+    if (c->what->inherited && (errno = -inherited_apply(c->what->inherited)) != 0)
+        return fail(c, "cannot set the resource limits of the submitter");
     (void)execve(c->what->shim, (void *)(uintptr_t)argv, c->env); /* it changes none of them */
     return fail(c, "cannot execute the shim");
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/inherited.h"
 #include "base/err.h"
 
 struct shim_process {
@@ -14,12 +15,13 @@ struct shim_process {
 };
 
 struct shim_launch {
-    const char *shim;   /* the program */
-    const char *role;   /* "supervise" or "probe" */
-    const char *level;  /* of isolation: "names", "network", "none" */
-    const char *run_id; /* NULL: none */
-    bool overlay;       /* it will mount layers over the machine */
-    int stdin_fd;       /* -1 = /dev/null */
+    const char *shim;                  /* the program */
+    const char *role;                  /* "supervise" or "probe" */
+    const char *level;                 /* of isolation: "names", "network", "none" */
+    const char *run_id;                /* NULL: none */
+    bool overlay;                      /* it will mount layers over the machine */
+    int stdin_fd;                      /* -1 = /dev/null */
+    const struct inherited *inherited; /* whose umask and limits it has; NULL: ours */
 };
 
 /* Is it a limit that was reached (descriptors, processes, memory), rather than something forbidden?

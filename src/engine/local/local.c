@@ -310,6 +310,7 @@ static struct local *local_new(const struct engine_open *how)
     lo->scratch_fd = how->scratch_fd;
     lo->logs_fd = how->logs_fd;
     lo->waits = how->waits;
+    lo->inherited = how->inherited;
     lo->patience = xcalloc(1, sizeof(*lo->patience));
     (void)uv_timer_init(lo->loop, lo->patience);
     lo->patience->data = lo;

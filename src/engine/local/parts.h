@@ -21,19 +21,20 @@ struct local {
     const struct engine_client *client;
     uv_loop_t *loop;
     int stdin_fd, scratch_fd, logs_fd;
-    bool waits;               /* its shims go on without us, until another attaches */
-    struct shim_process shim; /* pid 0: there is none */
-    uv_poll_t *poll;          /* of its socket, or NULL; libuv keeps it for a while after that */
-    uv_poll_t *end_poll;      /* of its pidfd, while its end is waited for; or NULL */
-    uv_timer_t *patience;     /* runs while the shim has to answer or to end */
-    ns_t asked_at;      /* clock_mono() of what it has to answer, or of its last sign of life */
-    bool ready;         /* it has said so */
-    bool was_ready;     /* some shim of this job has */
-    bool killing;       /* it has to answer a STOP */
-    bool hurried;       /* somebody does not want to wait for what it was asked for */
-    bool forced;        /* it did not answer, and was killed */
-    bool gone;          /* its stream has ended, its process may not have */
-    struct err unready; /* why it could not be used; code 0: it could */
+    const struct inherited *inherited; /* or NULL */
+    bool waits;                        /* its shims go on without us, until another attaches */
+    struct shim_process shim;          /* pid 0: there is none */
+    uv_poll_t *poll;      /* of its socket, or NULL; libuv keeps it for a while after that */
+    uv_poll_t *end_poll;  /* of its pidfd, while its end is waited for; or NULL */
+    uv_timer_t *patience; /* runs while the shim has to answer or to end */
+    ns_t asked_at;        /* clock_mono() of what it has to answer, or of its last sign of life */
+    bool ready;           /* it has said so */
+    bool was_ready;       /* some shim of this job has */
+    bool killing;         /* it has to answer a STOP */
+    bool hurried;         /* somebody does not want to wait for what it was asked for */
+    bool forced;          /* it did not answer, and was killed */
+    bool gone;            /* its stream has ended, its process may not have */
+    struct err unready;   /* why it could not be used; code 0: it could */
     struct strbuf in, out, later;
     char **cgroups;         /* directories to remove if the shim cannot */
     bool ending;            /* the shim was asked to end */

@@ -300,7 +300,8 @@ int shim_begin(struct local *lo, struct err *e)
                                      .level = f->site.isolation,
                                      .run_id = f->site.run_id,
                                      .overlay = f->site.overlay,
-                                     .stdin_fd = lo->stdin_fd};
+                                     .stdin_fd = lo->stdin_fd,
+                                     .inherited = lo->inherited};
     int r = shim_launch(&what, &lo->shim, e);
 
     if (r < 0)
