@@ -235,9 +235,9 @@ bool admit_never(struct served *s, struct strbuf *why);
 /* Starts whoever may start now; served_start() for each. Not all: only jobs that wait; what was
  * decided of others in this round must be carried out before anything else is. */
 void admit(struct daemon *d, bool all);
-/* Why each waiting job waits: calls fn for each. */
-void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
-                   void *ctx);
+/* Why each waiting job waits: calls fn for each; if `only` is not NULL, for that one. */
+void admit_explain(struct daemon *d, const struct served *only,
+                   void (*fn)(void *ctx, struct served *s, const char *why), void *ctx);
 
 /* --- server.c --------------------------------------------------------------------------------- */
 
