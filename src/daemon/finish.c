@@ -65,6 +65,7 @@ void finish_row(struct served *s, const char *outcome, int exit_code)
 static void note_end(struct active *act, const char *outcome, int exit_code)
 {
     act->told = true;
+    act->served->has_dir = true;
     /* others may start with the same commit */
     survey_release(&act->planned.survey);
     if (act->planned.plan && act->rd.fd >= 0)

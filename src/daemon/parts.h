@@ -86,6 +86,7 @@ struct served {
     bool stopping;              /* cancelled, or to be */
     bool dirty;                 /* something was reported, or its time has come */
     bool is_new;                /* not committed yet */
+    bool has_dir;               /* ended: its run directory may have to be removed one day */
     struct peer *submitter;     /* is_new: gets the reply; NULL: went away */
     struct served *next_dirty, *next_id;
 };
