@@ -129,14 +129,14 @@
 #define LIMIT_TAIL_BYTES (16 * 1024)     /* bytes read back for those lines */
 #define LIMIT_OTHER_LOGS 1024            /* logs searched for the first failure */
 #define LIMIT_TREE_DEPTH 256             /* directories within each other when removing a tree */
-#define LIMIT_RUNS_KEPT 50     /* run directories without outputs that are kept by default */
+#define LIMIT_RUNS_KEPT 50 /* run directories without outputs that are kept by default */
 #define LIMIT_RETIRE_AFTER_S (24 * 3600) /* a run of the daemon stays that long after its end */
-#define LIMIT_OPERANDS 1000    /* names of list */
-#define LIMIT_ARRAY_LINES 10   /* jobs of an array that a verb names one by one */
-#define LIMIT_RUNS_SHOWN 20    /* newest runs in `list`; --all shows the rest */
-#define LIMIT_OUTPUTS 64       /* entries of a run directory that are named as outputs */
-#define LIMIT_ASK_LIST_MS 1000 /* for a run to reply to `list` */
-#define LIMIT_ASK_MS 3000      /* for other verbs */
+#define LIMIT_OPERANDS 1000              /* names of list */
+#define LIMIT_ARRAY_LINES 10             /* jobs of an array that a verb names one by one */
+#define LIMIT_RUNS_SHOWN 20              /* newest runs in `list`; --all shows the rest */
+#define LIMIT_OUTPUTS 64                 /* entries of a run directory that are named as outputs */
+#define LIMIT_ASK_LIST_MS 1000           /* for a run to reply to `list` */
+#define LIMIT_ASK_MS 3000                /* for other verbs */
 #define LIMIT_COMMAND_BYTES (4 * 1024 * 1024) /* the recorded command line of a run */
 #define LIMIT_SNAPSHOT_PROCESSES 1024 /* in a hang report; threads and sockets per process */
 #define LIMIT_SNAPSHOT_THREADS 64
