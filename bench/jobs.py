@@ -12,6 +12,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import tempfile
 import time
 
 TRUE = '/bin/true'
@@ -36,11 +37,13 @@ class Queue:
     """A daemon of its own, empty at first."""
 
     def __init__(self, muster, home, env):
-        self.muster, self.env = muster, {**env, 'MUSTER_HOME': home}
+        self.run = tempfile.mkdtemp(prefix='mb.', dir='/dev/shm')  # in memory, as in a login session
+        self.muster, self.env = muster, {**env, 'HOME': home, 'XDG_STATE_HOME': home, 'XDG_RUNTIME_DIR': self.run}
+        self.env.pop('MUSTER_HOME', None)
         os.mkdir(home, 0o700)
         self.daemon = subprocess.Popen([muster, 'serve'], env=self.env, stderr=subprocess.DEVNULL)
         for _ in range(600):
-            if os.path.exists(os.path.join(home, 'run/daemon/control.sock')):
+            if os.path.exists(os.path.join(self.run, 'muster/daemon/control.sock')):
                 return
             time.sleep(0.1)
         raise TimeoutError('bench: jobs: the daemon has not started')
@@ -51,7 +54,7 @@ class Queue:
     def jobs(self):
         return json.loads(self.ask('list', '-o', 'json'))['jobs']
 
-    def run(self, n):
+    def finish(self, n):
         """Seconds from the submission of n jobs to the end of the last, and to the reply to their submission."""
         begin = time.time()
         ids = []
@@ -89,6 +92,7 @@ class Queue:
     def end(self):
         self.daemon.send_signal(signal.SIGTERM)
         self.daemon.wait()
+        shutil.rmtree(self.run, ignore_errors=True)
 
 
 def loop_s(bench, n):
@@ -147,7 +151,7 @@ def measure(bench, most):
             took, submitted, loop = [], [], []
             for _ in range(min(bench.pairs, 5 if n == 1000 else 1)):
                 loop.append(loop_s(bench, n))
-                for to, s in zip((took, submitted), q.run(n)):
+                for to, s in zip((took, submitted), q.finish(n)):
                     to.append(s)
                 stored += n
             rows.append(rate_row(f'{n:,} jobs, from submit to done: muster', n, took, loop, RATE))

@@ -303,4 +303,21 @@ is "$rc" 1 "a newer database is refused"
 like "$(cat "$err")" 'has version 99, this muster supports up to 2' "with both versions"
 submit -n 1 -- true
 like "$(cat "$err")" 'the daemon did not start: .*has version 99' "submit says why no daemon was started"
+# --- an installation that lacks the supervisor: jobs fail, the daemon does not
+mkdir -m 700 bare bare/h
+cp "$MUSTER" "${MUSTER%/*}/muster-serve" bare/
+MUSTER_HOME="$WORK/bare/h" bare/muster serve 2>bare.log &
+daemon=$!
+listens()
+{
+    MUSTER_HOME="$WORK/bare/h" bare/muster list -q >/dev/null 2>&1 && [ -S bare/h/run/daemon/control.sock ]
+}
+ok "a daemon without muster-shim" wait_until 20 listens
+id=$(MUSTER_HOME="$WORK/bare/h" bare/muster submit --no-autostart -n 1 -- true)
+MUSTER_HOME="$WORK/bare/h" bare/muster wait "$id" 2>/dev/null
+is "$?" 125 "its job fails"
+like "$(cat bare.log)" "$id could not be started: muster-shim not found" "which it says"
+kill "$daemon"
+wait "$daemon"
+is "$?" 0 "and it goes on until it is ended"
 done_testing

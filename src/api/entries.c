@@ -100,7 +100,7 @@ void entries_all(struct api *api, struct arena *a, struct entries *ret)
         ret->n++;
     }
     if (waits)
-        admit_explain(d, add_reason, &(struct explaining){.a = a, .all = ret});
+        admit_explain(d, NULL, add_reason, &(struct explaining){.a = a, .all = ret});
     for (size_t i = 0; i < more; i++) {
         struct entry *en = &ret->v[ret->n];
 
@@ -121,7 +121,7 @@ bool entries_find(struct api *api, struct arena *a, const char *id, struct entry
         struct entries one = {.v = ret, .n = 1};
 
         of_served(s, ret);
-        admit_explain(api->d, add_reason, &(struct explaining){.a = a, .all = &one});
+        admit_explain(api->d, s, add_reason, &(struct explaining){.a = a, .all = &one});
         return true;
     }
     if (s) {

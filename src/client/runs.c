@@ -235,26 +235,43 @@ static int is_run(const struct dirent *d)
     return d->d_name[0] >= '0' && d->d_name[0] <= '9';
 }
 
-static void append(struct arena *a, struct runs *runs, const struct run_ref *ref)
+/* The slot of this id: 0, or its place in v and 1. */
+static uint32_t *slot_of(const struct runs *runs, const char *id)
 {
-    if (runs->n == runs->cap) {
-        size_t cap = runs->cap ? 2 * runs->cap : 64;
-        struct run_ref *v = arena_calloc(a, cap, sizeof(*v));
+    size_t mask = 2 * runs->cap - 1;
+    uint32_t at = 2166136261; /* FNV-1a */
 
-        if (runs->n)
-            memcpy(v, runs->v, runs->n * sizeof(*v));
-        runs->v = v;
-        runs->cap = cap;
-    }
-    runs->v[runs->n++] = *ref;
+    for (const char *p = id; *p; p++)
+        at = (at ^ (uint8_t)*p) * 16777619;
+    while (runs->slots[at & mask] && strcmp(runs->v[runs->slots[at & mask] - 1].id, id) != 0)
+        at++;
+    return &runs->slots[at & mask];
 }
 
+static void grow(struct arena *a, struct runs *runs)
+{
+    size_t cap = runs->cap ? 2 * runs->cap : 64;
+    struct run_ref *v = arena_calloc(a, cap, sizeof(*v));
+
+    if (runs->n)
+        memcpy(v, runs->v, runs->n * sizeof(*v));
+    runs->v = v;
+    runs->cap = cap;
+    runs->slots = arena_calloc(a, 2 * cap, sizeof(*runs->slots));
+    for (size_t i = 0; i < runs->n; i++)
+        *slot_of(runs, v[i].id) = (uint32_t)i + 1;
+}
+
+/* Unless there is one with its id. */
 static void add(struct arena *a, struct runs *runs, const struct run_ref *ref)
 {
-    for (size_t i = 0; i < runs->n; i++)
-        if (strcmp(runs->v[i].id, ref->id) == 0)
-            return;
-    append(a, runs, ref);
+    if (runs->n == runs->cap)
+        grow(a, runs);
+    uint32_t *slot = slot_of(runs, ref->id);
+    if (*slot)
+        return;
+    runs->v[runs->n++] = *ref;
+    *slot = (uint32_t)runs->n;
 }
 
 /* Is it alive? Then what is known of it. */
@@ -309,15 +326,9 @@ static int by_start(const void *a, const void *b)
 
 /* --- jobs of the daemon ----------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
-{
-    return strcmp(((const struct run_ref *)a)->id, ((const struct run_ref *)b)->id);
-}
-
 static void add_served(struct arena *a, bool living, struct runs *runs)
 {
     struct daemon_jobs jobs;
-    size_t known = runs->n;
     struct err e;
     int r = daemon_jobs(a, &jobs, &e);
 
@@ -325,15 +336,13 @@ static void add_served(struct arena *a, bool living, struct runs *runs)
         runs->unlisted = daemon_unlisted(a, r, &e);
         return;
     }
-    if (known)
-        qsort(runs->v, known, sizeof(*runs->v), by_id);
     for (size_t i = 0; i < jobs.n; i++) {
         struct run_ref ref = nothing_known(node_text(node_get(jobs.v[i], "id"), ""), "");
-        struct run_ref *there = known ? bsearch(&ref, runs->v, known, sizeof(ref), by_id) : NULL;
+        uint32_t there = runs->n ? *slot_of(runs, ref.id) : 0;
 
-        served_fill(jobs.v[i], there ? there : &ref);
+        served_fill(jobs.v[i], there ? &runs->v[there - 1] : &ref);
         if (!there && (ref.alive || !living))
-            append(a, runs, &ref);
+            add(a, runs, &ref);
     }
 }
 

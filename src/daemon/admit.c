@@ -281,8 +281,8 @@ static void name_other(struct daemon *d, uint64_t number, struct strbuf *text)
     strbuf_add(text, out.buf, out.len);
 }
 
-void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
-                   void *ctx)
+void admit_explain(struct daemon *d, const struct served *only,
+                   void (*fn)(void *ctx, struct served *s, const char *why), void *ctx)
 {
     auto_arena struct arena *a = arena_new();
     struct world w;
@@ -299,7 +299,7 @@ void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, con
 
         struct served *s = w.by_index[dec.waits[i].job];
 
-        if (s->act && dec.waits[i].why == QUEUE_WHY_PAUSED)
+        if ((only && s != only) || (s->act && dec.waits[i].why == QUEUE_WHY_PAUSED))
             continue;
         if (!config_queue(d, s->row.queue, NULL)) {
             strbuf_addf(&text, "queue \"%s\" is not in the configuration", s->row.queue);

@@ -65,6 +65,7 @@ void finish_row(struct served *s, const char *outcome, int exit_code)
 static void note_end(struct active *act, const char *outcome, int exit_code)
 {
     act->told = true;
+    act->served->has_dir = true;
     /* others may start with the same commit */
     survey_release(&act->planned.survey);
     if (act->planned.plan && act->rd.fd >= 0)
@@ -90,12 +91,13 @@ static const struct plan *plan_anyhow(struct active *act)
     struct submission sub;
     struct planned planned = {.survey = SURVEY_INIT};
     auto_strbuf struct strbuf request = STRBUF_INIT;
+    struct err e; /* its text becomes a part of the plan, where a level is not available */
 
     if (act->planned.plan)
         return act->planned.plan;
     served_request(act->served, &request);
-    if (submission_read(act->a, request.buf, request.len, &sub, NULL) < 0 ||
-        submission_plan(act->served->d->opts->plan, act->a, &sub, &act->rd, true, &planned, NULL) <
+    if (submission_read(act->a, request.buf, request.len, &sub, &e) < 0 ||
+        submission_plan(act->served->d->opts->plan, act->a, &sub, &act->rd, true, &planned, &e) <
             0) {
         planned_release(&planned);
         return NULL;

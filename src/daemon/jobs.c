@@ -135,6 +135,7 @@ struct served *daemon_add(struct daemon *d, const struct stored *row)
     s->row.site = xstrdup(row->site ? row->site : "");
     s->row.outcome = xstrdup(row->outcome ? row->outcome : "");
     s->row.array = xstrdup(row->array ? row->array : "");
+    s->has_dir = *s->row.site != '\0';
     if (row->state != STORED_ENDED) {
         set_common(d, s, row);
         GROW(d->open, d->n_open, d->cap_open);

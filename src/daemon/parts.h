@@ -89,6 +89,7 @@ struct served {
     bool stopping;              /* cancelled, or to be */
     bool dirty;                 /* something was reported, or its time has come */
     bool is_new;                /* not committed yet */
+    bool has_dir;               /* ended: its run directory may have to be removed one day */
     struct peer *submitter;     /* is_new: gets the reply; NULL: went away */
     /* Of a daemon of the system daemon's: */
     bool announced;
@@ -247,9 +248,9 @@ bool admit_never(struct served *s, struct strbuf *why);
 /* Starts whoever may start now; served_start() for each. Not all: only jobs that wait; what was
  * decided of others in this round must be carried out before anything else is. */
 void admit(struct daemon *d, bool all);
-/* Why each waiting job waits: calls fn for each. */
-void admit_explain(struct daemon *d, void (*fn)(void *ctx, struct served *s, const char *why),
-                   void *ctx);
+/* Why each waiting job waits: calls fn for each; if `only` is not NULL, for that one. */
+void admit_explain(struct daemon *d, const struct served *only,
+                   void (*fn)(void *ctx, struct served *s, const char *why), void *ctx);
 
 /* What it holds, and whether that may change. */
 enum queue_state admit_state(const struct served *s);

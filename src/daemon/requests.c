@@ -87,9 +87,9 @@ static int by_number(const void *a, const void *b)
     return x->row.number < y->row.number ? -1 : x->row.number > y->row.number;
 }
 
-static void gather_reasons(struct daemon *d, struct reasons *rs)
+static void gather_reasons(struct daemon *d, const struct served *only, struct reasons *rs)
 {
-    admit_explain(d, add_reason, rs);
+    admit_explain(d, only, add_reason, rs);
     if (rs->n)
         qsort(rs->v, rs->n, sizeof(*rs->v), by_number);
 }
@@ -109,10 +109,9 @@ void request_answer_job(struct peer *p, const struct served *s)
     const char *why = NULL;
 
     if (s->row.state != STORED_ENDED && (!s->act || s->row.standing == STANDING_RELEASED))
-        gather_reasons(s->d, &rs);
-    for (size_t i = 0; i < rs.n; i++)
-        if (rs.v[i].s == s)
-            why = rs.v[i].why;
+        gather_reasons(s->d, s, &rs);
+    if (rs.n > 0)
+        why = rs.v[0].why;
     json_key(&j, "job");
     put_job(&j, s, why);
     json_end(&j);
@@ -138,7 +137,7 @@ static void serve_list(struct daemon *d, struct peer *p, const struct node *root
     size_t at = 0;
 
     (void)root;
-    gather_reasons(d, &rs);
+    gather_reasons(d, NULL, &rs);
     json_end(&h);
     for (size_t i = 0; i < d->n; i++) { /* both are in the order of submission */
         const struct served *s = d->jobs[i];

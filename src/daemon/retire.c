@@ -18,8 +18,17 @@
 
 static bool is_old(const struct served *s)
 {
-    return s && s->row.state == STORED_ENDED && !s->act &&
+    return s && s->has_dir && s->row.state == STORED_ENDED && !s->act &&
            clock_real() - s->row.ended > LIMIT_RETIRE_AFTER_S * NS_PER_S;
+}
+
+/* Looking opens each run directory: not for nothing. */
+static bool any_old(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (is_old(d->jobs[i]))
+            return true;
+    return false;
 }
 
 /* How many were removed. Runs of others are not ours to remove: they count, as they do there. */
@@ -35,10 +44,14 @@ static int retire(struct daemon *d)
     retention_look(a, home, policy->max_size >= 0, &list);
     retention_mark(policy, clock_real(), &list);
     for (size_t i = 0; i < list.n && n < AT_ONCE; i++) {
-        struct served *s = list.v[i].removed_for ? daemon_find(d, list.v[i].id) : NULL;
+        struct served *s = daemon_find(d, list.v[i].id);
 
-        if (!is_old(s) || retention_remove(list.v[i].dir, NULL) < 0)
+        if (!is_old(s))
             continue;
+        s->has_dir = !list.v[i].outputs; /* else nobody has to look again */
+        if (!list.v[i].removed_for || retention_remove(list.v[i].dir, NULL) < 0)
+            continue;
+        s->has_dir = false;
         free((char *)(uintptr_t)s->row.site);
         s->row.site = xstrdup("");
         store_update(d->store, &s->row);
@@ -51,7 +64,7 @@ static void on_time(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     ns_t begun = clock_mono();
-    int n = retire(d);
+    int n = any_old(d) ? retire(d) : 0;
     ns_t took = clock_mono() - begun;
 
     d->retire_from = begun + took * SHARE;

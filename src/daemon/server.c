@@ -164,11 +164,9 @@ static void reply(struct peer *p, const struct err *e)
         peer_refuse(p, "the job was deleted");
     else if (s && s->row.state == STORED_ENDED && !e)
         request_answer_job(p, s);
-    else if (p->changed && e)
-        return;
-    else if (p->ids.n > 0 && e)
+    else if (p->ids.n > 0 && e && !p->changed)
         peer_refuse(p, "%s; nothing was submitted", e->text);
-    else if (p->ids.n > 0)
+    else if (p->ids.n > 0 && !e)
         request_answer_ids(p, &p->ids);
     else
         return;
