@@ -33,6 +33,8 @@ end_all() # what would outlive a test that is interrupted
     [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
     members | while read -r pid; do kill -9 "$pid"; done
     find /proc/[0-9]*/exe -lname "$WORK/bin/*" 2>/dev/null | cut -d/ -f3 | while read -r pid; do kill -9 "$pid"; done
+    # A daemon whose own place was made unusable takes one in /tmp.
+    find /tmp -maxdepth 1 \( -name muster-4811 -uid 4811 -o -name muster-4812 -uid 4812 \) -exec rm -rf {} +
     rm -rf "$WORK"
 }
 trap end_all EXIT
