@@ -33,6 +33,8 @@ end_all() # what would outlive a test that is interrupted
     [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null
     members | while read -r pid; do kill -9 "$pid"; done
     find /proc/[0-9]*/exe -lname "$WORK/bin/*" 2>/dev/null | cut -d/ -f3 | while read -r pid; do kill -9 "$pid"; done
+    # A daemon whose own place was made unusable takes one in /tmp.
+    find /tmp -maxdepth 1 \( -name muster-4811 -uid 4811 -o -name muster-4812 -uid 4812 \) -exec rm -rf {} +
     rm -rf "$WORK"
 }
 trap end_all EXIT
@@ -143,6 +145,10 @@ is "$(grep -E '^(Uid|Gid|Groups|CapPrm|CapEff)' "/proc/$pid/status" | tr -s '\t 
     "Uid: 4811 4811 4811 4811|Gid: 4811 4811 4811 4811|Groups: 4811 4820|CapPrm: 0000000000000000|CapEff: 0000000000000000" \
     "her daemon has her identity and nothing else"
 is "$(tr '\0' '\n' <"/proc/$pid/environ" | grep -c STATE_DIRECTORY)" 0 "and none of root's environment"
+as anna "$m" open --no-browser
+like "$(cat "$out")" 'http://127\.0\.0\.1:[0-9]+/#once=' "the page is served by her daemon"
+is "$(stat -c '%U %a' "$WORK/sys/users/4811/muster/daemon/http.sock" "$WORK/sys/users/4811/muster/daemon/control.sock" | paste -sd' ')" \
+    "anna 600 anna 600" "whose sockets are hers alone"
 as_root "$m" submit -n 1 -- id -u
 id=$(cat "$out")
 as_root "$m" wait "$id"

@@ -154,9 +154,12 @@ static void apply_level(const char *level, struct facts *facts)
 int isolation_choose(struct arena *a, const char *asked, struct facts *facts, struct err *e)
 {
     bool automatic = !asked || strcmp(asked, "auto") == 0;
+    struct err why; /* of the trial; the caller need not want it */
     const char *level = automatic ? "names" : asked;
-    int r = strcmp(level, "none") == 0 ? 0 : probe_again(level, facts, e);
+    int r = strcmp(level, "none") == 0 ? 0 : probe_again(level, facts, &why);
 
+    if (r < 0 && e)
+        *e = why;
     if (r < 0 && launch_lacks_resource(r))
         return r; /* says nothing about the level */
     if (facts->site.overlay && strcmp(level, "none") == 0)
@@ -167,7 +170,7 @@ int isolation_choose(struct arena *a, const char *asked, struct facts *facts, st
     if (r < 0 && !automatic)
         return err_wrap(e, r, "isolation level `%s` is not available", level);
     if (r < 0) {
-        facts->site.isolation_why = arena_printf(a, "`%s` is not available: %s", level, e->text);
+        facts->site.isolation_why = arena_printf(a, "`%s` is not available: %s", level, why.text);
         level = "none";
     }
     apply_level(level, facts);
