@@ -52,7 +52,7 @@ struct run_ref {
 struct runs { /* in the arena, in the order in which they started */
     struct run_ref *v;
     size_t n, cap;
-    uint32_t *slots;  /* while they are gathered: a hash of their ids, twice as large as v */
+    uint32_t *slots;      /* while they are gathered: a hash of their ids, twice as large as v */
     struct err fault;     /* code 0, or the first directory of runs that could not be read */
     const char *unlisted; /* why jobs that wait in the daemon may be missing; NULL: none are */
 };

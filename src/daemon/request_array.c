@@ -1,4 +1,4 @@
-/* request_array.c - cancel, kill, pause and resume of all jobs of an array: one request, one commit.
+/* request_array.c - cancel, kill, pause and resume of all jobs of an array: one request and commit.
  *
  * Jobs that wait end as rows: thousands of run directories would say the same of each.
  *

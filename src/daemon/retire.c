@@ -1,9 +1,10 @@
-/* retire.c - run directories of jobs that ended long ago are removed, by the rule of foreground runs
- * (rundir/retention.h): those without outputs, but the newest.
+/* retire.c - run directories of jobs that ended long ago are removed, by the rule of foreground
+ * runs (rundir/retention.h): those without outputs, but the newest.
  *
  * A foreground run removes what is too much when it ends, while somebody looks at it. Jobs of the
  * daemon may be read the next morning, so what has ended within LIMIT_RETIRE_AFTER_S stays whatever
- * the limits say. The row stays, with outcome and exit code; without a site it is not missed (fsck).
+ * the limits say. The row stays, with outcome and exit code; without a site it is not missed
+ * (fsck).
  */
 #include <string.h>
 
