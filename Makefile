@@ -279,6 +279,8 @@ prove_them = rm -f $(B)/prove.state; \
 	$(PROVE) $(1) $(STATE)=save $(2) $(if $(AGAIN),|| $(prove_again)) || failed=1
 ALONE := $(filter t/t05%,$(SCRIPTS)) t/t0420-run.t t/t0460-ports.t
 chosen = $(strip $(if $(TESTS),$(foreach t,$(1),$(if $(strip $(foreach w,$(TESTS),$(findstring $(w),$(t)))),$(t))),$(1)))
+# The same; without any, prove would run all that is in t.
+chosen_or_none = $(or $(call chosen,$(1)),$(error no test here has "$(TESTS)" in its path))
 TOGETHER = $(call chosen,$(UNITS) $(filter-out $(ALONE),$(SCRIPTS)))
 
 test:
@@ -299,7 +301,7 @@ soak: TEST_LIMIT = 7200
 soak: test-programs
 	@failed=0; clang=$$(command -v clang clang-14); \
 	[ -z "$$clang" ] || { nice -n 10 $(MAKE) --no-print-directory fuzz RUNS=$(SOAK_RUNS) >$(B)/soak-fuzz.log 2>&1 & fuzz=$$!; }; \
-	MUSTER_SOAK=1 $(PROVE) -v $(call chosen,$(SCRIPTS)) || failed=1; \
+	MUSTER_SOAK=1 $(PROVE) -v $(call chosen_or_none,$(SCRIPTS)) || failed=1; \
 	if [ -z "$$clang" ]; then echo 'SKIP: fuzzers: clang not found; make deps FOR=fuzz'; \
 	else wait $$fuzz || failed=1; cat $(B)/soak-fuzz.log; fi; \
 	exit $$failed
@@ -308,13 +310,13 @@ soak: test-programs
 PARTS ?=
 test-frameworks: all
 	@-tools/frameworks $(PARTS)
-	@$(TEST_ENV) prove -e '' --timer $(call chosen,$(sort $(wildcard t/frameworks/*.t)))
+	@$(TEST_ENV) prove -e '' --timer $(call chosen_or_none,$(sort $(wildcard t/frameworks/*.t)))
 
 # Not a part of test: a browser is installed, once. Screenshots go to build/web; what needs the browser skips without it.
 CACHED ?=
 test-web: all
 	@-tools/browser $(if $(CACHED),--cached)
-	@$(TEST_ENV) MUSTER_WEB=$$(tools/browser --where) prove -e 'tools/limited $(TEST_LIMIT)' --timer $(call chosen,$(sort $(wildcard t/web/*.t)))
+	@$(TEST_ENV) MUSTER_WEB=$$(tools/browser --where) prove -e 'tools/limited $(TEST_LIMIT)' --timer $(call chosen_or_none,$(sort $(wildcard t/web/*.t)))
 
 # Not a part of test: a cluster is built, once, and stays up for the next time (tools/kubernetes down).
 API_SCRIPTS := $(sort $(wildcard t/kubernetes/api*.t))
@@ -322,16 +324,16 @@ CLUSTER_SCRIPTS := $(filter-out $(API_SCRIPTS),$(sort $(wildcard t/kubernetes/*.
 test-kubernetes:
 	@$(if $(CACHED),,tools/kubernetes build)
 	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
-	@$(PROVE) $(call chosen,$(CLUSTER_SCRIPTS))
+	@$(PROVE) $(call chosen_or_none,$(CLUSTER_SCRIPTS))
 test-kubernetes-api:
 	@$(if $(CACHED),,tools/kubernetes build kubernetes etcd)
 	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
-	@$(PROVE) $(call chosen,$(API_SCRIPTS))
+	@$(PROVE) $(call chosen_or_none,$(API_SCRIPTS))
 
 # Not a part of test: each script makes its own bad conditions, some as root, one after the other.
 test-faults:
 	@$(MAKE) $(PARALLEL) --no-print-directory WERROR=1 test-programs
-	@$(PROVE) $(call chosen,$(sort $(wildcard t/faults/*.t)))
+	@$(PROVE) $(call chosen_or_none,$(sort $(wildcard t/faults/*.t)))
 
 SCHEDULES := $(B)/unit/engine/sim/test/schedules
 test-sim: $(SCHEDULES)
