@@ -41,9 +41,9 @@ def like(got, part, name):
 if not works():
     print("1..0 # SKIP mount namespaces are not allowed here")
     sys.exit(0)
-SHIM, OPERATOR = BUILD / "muster-shim-pod", BUILD / "muster-operator"
+SHIM, OPERATOR, RUNNER = BUILD / "muster-shim-pod", BUILD / "muster-operator", MUSTER
 if os.environ.get("MUSTER_SAN"):
-    # A sanitized shim is too large for a ConfigMap: the operator has the other build's, if there is one.
+    # A sanitized shim is too large for a ConfigMap: operator and muster have the other build's, if there is one.
     SHIM = TOP / "build" / "muster-shim-pod"
     if not SHIM.exists():
         print("1..0 # SKIP build/muster-shim-pod is not built")
@@ -51,6 +51,8 @@ if os.environ.get("MUSTER_SAN"):
     BESIDE = tempfile.mkdtemp(prefix="mt.")
     atexit.register(shutil.rmtree, BESIDE, True)
     OPERATOR = shutil.copy(OPERATOR, BESIDE)
+    shutil.copy(BUILD / "muster-kubernetes", BESIDE)
+    RUNNER = shutil.copy(MUSTER, BESIDE)
     shutil.copy(SHIM, BESIDE)
 
 
@@ -354,7 +356,7 @@ def test_gang():
         same([o["kind"] for g in groups for o in g["metadata"]["ownerReferences"]], ["MusterJob"], "that goes with it")
         same({(w.api.get("pods", p)["spec"]["schedulerName"], w.api.get("pods", p)["metadata"]["annotations"]["scheduling.k8s.io/group-name"])
               for p in w.pods("g")}, {("volcano", groups[0]["metadata"]["name"])}, "which they belong to")
-        p = subprocess.run([MUSTER, "run", "--on", "kubernetes", "--namespace", "n", "--gang-scheduling", "plugins", "--image", "*=i",
+        p = subprocess.run([RUNNER, "run", "--on", "kubernetes", "--namespace", "n", "--gang-scheduling", "plugins", "--image", "*=i",
                             str(TOP / "examples/muster/hello.yaml")], env=w.env, capture_output=True, text=True, timeout=120)
         same((p.returncode, p.stderr[-200:] if p.returncode else ""), (0, ""), "a run has one, too")
         same(w.api.asked("POST", "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups"), 1, "of the API group of its scheduler")
