@@ -36,7 +36,7 @@ run_muster events "$id"
 like "$(cat "$out")" 'exit code 7' "events has its end"
 
 # --- what a shell hands on
-# shellcheck disable=SC2016 # for the job's shell
+# shellcheck disable=SC2016,SC3045 # for the job's shell; dash has these options of ulimit
 (
     umask 0027
     ulimit -S -n 123
@@ -46,6 +46,7 @@ like "$(cat "$out")" 'exit code 7' "events has its end"
 id=$(cat "$out")
 run_muster wait "$id"
 run_muster logs "$id"
+# shellcheck disable=SC3045
 is "$(sed 's/^\[[^]]*\] //' "$out" | paste -sd' ')" "0027 123 7 $(ulimit -H -n)" "a job has umask and limits of its submitter"
 
 # --- a job file, names, and the environment

@@ -46,6 +46,8 @@ int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, stru
     auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r = fd < 0 ? -errno : ask(a, fd, request, false, limit_ms, ret, e);
 
+    if (fd < 0)
+        (void)err_sys(e, r, "cannot open %s", dir);
     if (is_absent(r) && system) {
         auto_free char *other = xasprintf("%s/daemon", system);
         auto_close int at = open(other, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -60,7 +62,7 @@ int daemon_ask(struct arena *a, const struct strbuf *request, int limit_ms, stru
     if (r == -ETIMEDOUT && ret->pid)
         return err_set(e, r, "the daemon (pid %d) %s", (int)ret->pid,
                        ret->stopped ? "is stopped" : "does not respond");
-    return fd < 0 ? err_sys(e, r, "cannot open %s", dir) : r;
+    return r;
 }
 
 int daemon_ask_job(struct arena *a, const char *request, const char *id, int limit_ms,

@@ -75,6 +75,8 @@ static int take_over(struct active *act, const struct strbuf *events, struct err
     size_t len;
     int r = served_submission(act, &typed, &sub, e);
 
+    if (r == 0)
+        rundir_find_scratch(&act->rd);
     code_find(act->a, &act->rd, &sub);
     act->max_duration_ms = r == 0 ? sub.max_duration_ms : 0;
     if (r == 0)
@@ -165,6 +167,8 @@ static int load_record(struct active *act, const struct strbuf *events, struct e
     rundir_release(&act->rd);
     act->rd = none;
     r = rundir_name(act->served->row.id, NULL, &act->rd, e);
+    if (r == 0)
+        rundir_find_scratch(&act->rd);
     if (r == 0)
         r = rundir_adopt(&act->rd, e);
     if (r == 0)

@@ -134,6 +134,27 @@ static int open_again(struct rundir *rd, struct err *e)
     return rd->logs_fd < 0 ? err_sys(e, -errno, "cannot open %s/logs", rd->path) : 0;
 }
 
+static ssize_t read_link(const char *dir, const char *name, char *out, size_t size)
+{
+    auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : readlinkat(fd, name, out, size - 1);
+
+    out[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+void rundir_find_scratch(struct rundir *rd)
+{
+    char scratch[PATH_MAX], run[PATH_MAX];
+
+    if (read_link(rd->path, "scratch", scratch, sizeof(scratch)) <= 0 || *scratch != '/' ||
+        !places_is_private(scratch) ||
+        read_link(scratch, RUNDIR_LINK, run, sizeof(run)) <= 0 || strcmp(run, rd->path) != 0)
+        return;
+    free(rd->scratch);
+    rd->scratch = xstrdup(scratch);
+}
+
 int rundir_adopt(struct rundir *rd, struct err *e)
 {
     int r = open_again(rd, e);

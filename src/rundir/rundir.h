@@ -59,6 +59,10 @@ int rundir_open(struct rundir *rd, struct err *e);
 /* The same for a run whose supervisor is here: the scratch directory, with its sockets, stays. It
  * is made again if it is gone. */
 int rundir_adopt(struct rundir *rd, struct err *e);
+/* Before it, for a run that may live: its scratch directory is where the run directory says, also
+ * if it would be somewhere else now, with another $XDG_RUNTIME_DIR. Only one of ours counts that
+ * belongs to this run. */
+void rundir_find_scratch(struct rundir *rd);
 /* The run goes on without us: removes the scratch directory. */
 void rundir_leave(struct rundir *rd);
 
