@@ -245,6 +245,19 @@ as bob "$m" wait "$id"
 ok "bob does not wait for all of them" test "$(grep -c a "$WORK/order")" -lt 5
 as anna "$m" wait --all
 
+# --- refusals, also of who never had a daemon elsewhere
+rm -rf /tmp/muster-4812
+submit bob --after 20200101-000000-zzzz -n 1 -- true
+is "$rc" 1 "a job to wait for that there is not"
+like "$(cat "$err")" 'job "20200101-000000-zzzz" not found' "is told as that"
+
+# --- a directory of state that somebody else has made first
+mkdir -m 1777 "$WORK/shared"
+as anna sh -c "umask 0; mkdir -p $WORK/shared/muster/daemon $WORK/shared/muster/runs"
+as bob env MUSTER_SYSTEM= XDG_STATE_HOME="$WORK/shared" "$m" submit -n 1 -- id -un
+is "$rc" 1 "a daemon does not use it"
+like "$(cat "$err")" 'must belong to uid 4812|Permission denied' "and says why"
+
 # --- a daemon that lies
 as bob sh -c "kill $(members bob)"
 ok "bob ends his daemon" wait_until 10 no_members bob

@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -190,12 +191,14 @@ static void add_last_line(const char *log, struct strbuf *out)
     strbuf_addf(out, ": %s", nl ? nl + 1 : text.buf);
 }
 
-void daemon_last_words(struct strbuf *out)
+void daemon_last_words(time_t since, struct strbuf *out)
 {
+    struct stat st;
+
     auto_free char *state = places_daemon_state();
     auto_free char *log = state ? xasprintf("%s/log", state) : NULL;
 
-    if (log)
+    if (log && lstat(log, &st) == 0 && st.st_mtime >= since)
         add_last_line(log, out);
     if (out->len > 0)
         strbuf_consume(out, 2); /* ": " */

@@ -71,8 +71,8 @@ const char *daemon_unlisted(struct arena *a, int r, const struct err *e);
  * beside its database. */
 int daemon_start(const char *program, struct err *e);
 
-/* The last line of the log of this user's daemon, or nothing. */
-void daemon_last_words(struct strbuf *out);
+/* The last line of the log of this user's daemon, or nothing if it was not written since then. */
+void daemon_last_words(time_t since, struct strbuf *out);
 
 /* In a child that is to become a daemon: leaves session, directory and descriptors of whoever
  * forked it, appends what it says to the file log, and executes program. Returns on failure, with

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -59,6 +60,7 @@ int system_start_daemon(struct err *e)
     auto_free char *state = places_daemon_state();
     struct json j = ask_begin(&request, "start");
     struct answer an = {.body = STRBUF_INIT};
+    time_t began = time(NULL);
 
     if (state) { /* without /muster/daemon: the daemon keeps its jobs where this process looks */
         *strrchr(state, '/') = '\0';
@@ -69,7 +71,7 @@ int system_start_daemon(struct err *e)
     int r = system_ask(a, &request, &an, e);
     strbuf_release(&an.body);
     if (r == -EPERM && e) { /* refused: its own log says more */
-        daemon_last_words(&why);
+        daemon_last_words(began, &why);
         if (why.len > 0)
             return err_wrap(e, r, "%s", why.buf);
     }

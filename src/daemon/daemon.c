@@ -442,6 +442,30 @@ static void make_handles(struct daemon *d)
     catch_signals(d);
 }
 
+/* Whoever can write the database, or replace a run directory, decides what runs as us. In a
+ * directory that others can write to, somebody may have made them first. */
+static int check_own(const char *state, int home, struct err *e)
+{
+    static const char *const names[] = {".", "../runs", DAEMON_DATABASE, DAEMON_DATABASE "-wal",
+                                        DAEMON_DATABASE "-shm"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct stat st;
+
+        if (fstatat(home, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {
+            if (errno == ENOENT)
+                continue;
+            return err_sys(e, -errno, "cannot look at %s/%s", state, names[i]);
+        }
+        if (st.st_uid != geteuid() || S_ISLNK(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)))
+            return err_set(e, -EPERM,
+                           "%s/%s must belong to uid %u, and nobody else may write to it "
+                           "(XDG_STATE_HOME, MUSTER_HOME)",
+                           state, names[i], geteuid());
+    }
+    return 0;
+}
+
 int daemon_serve(const struct daemon_options *opts, struct err *e)
 {
     struct daemon d = {.opts = opts};
@@ -455,9 +479,12 @@ int daemon_serve(const struct daemon_options *opts, struct err *e)
     if (lock < 0 || dir < 0)
         return lock < 0 ? lock : dir;
     auto_close int home = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = home < 0 ? err_sys(e, -errno, "cannot open %s", state) : check_own(state, home, e);
+    if (r < 0)
+        return r;
     raise_descriptors();
     tally_begin(&d.tally);
-    int r = store_open(path, &d.store, e);
+    r = store_open(path, &d.store, e);
     if (r < 0)
         return r;
     r = uv_loop_init(&d.loop);

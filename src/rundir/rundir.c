@@ -148,8 +148,8 @@ void rundir_find_scratch(struct rundir *rd)
     char scratch[PATH_MAX], run[PATH_MAX];
 
     if (read_link(rd->path, "scratch", scratch, sizeof(scratch)) <= 0 || *scratch != '/' ||
-        !places_is_private(scratch) ||
-        read_link(scratch, RUNDIR_LINK, run, sizeof(run)) <= 0 || strcmp(run, rd->path) != 0)
+        !places_is_private(scratch) || read_link(scratch, RUNDIR_LINK, run, sizeof(run)) <= 0 ||
+        strcmp(run, rd->path) != 0)
         return;
     free(rd->scratch);
     rd->scratch = xstrdup(scratch);

@@ -58,14 +58,11 @@ static struct job_entry *find(const struct user *u, int64_t number)
     return i < u->n && u->jobs[i]->number == number ? u->jobs[i] : NULL;
 }
 
-struct job_entry *book_find(const struct system *sys, const char *id, struct user **ret_user)
+struct job_entry *book_find(const struct user *u, const char *id)
 {
-    for (size_t i = 0; i < sys->n_users; i++)
-        for (size_t k = 0; k < sys->users[i]->n; k++)
-            if (strcmp(sys->users[i]->jobs[k]->id, id) == 0) {
-                *ret_user = sys->users[i];
-                return sys->users[i]->jobs[k];
-            }
+    for (size_t i = 0; i < u->n; i++)
+        if (strcmp(u->jobs[i]->id, id) == 0)
+            return u->jobs[i];
     return NULL;
 }
 

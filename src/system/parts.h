@@ -135,7 +135,7 @@ int book_line(struct user *u, const char *text, size_t len, struct err *e);
 /* A row of the store. */
 void book_load(struct system *sys, uid_t uid, const char *line, const struct job_entry *kept,
                const char *gpus);
-struct job_entry *book_find(const struct system *sys, const char *id, struct user **ret_user);
+struct job_entry *book_find(const struct user *u, const char *id);
 void book_link_made(struct user *u);
 void entry_free(struct job_entry *j);
 /* The GPUs of each replica, as JSON: ["0,1",""]. */

@@ -221,33 +221,53 @@ static void serve_list(struct system *sys, struct peer *p, const struct node *ro
     accept_request(p, &body);
 }
 
+static void pass_on(struct user *u, const struct job_entry *job, const char *what)
+{
+    auto_strbuf struct strbuf line = STRBUF_INIT;
+    struct json j = JSON_COMPACT(&line);
+
+    json_object(&j);
+    json_kv_int(&j, "ask", job->number);
+    json_kv_str(&j, "request", what);
+    json_end(&j);
+    peer_send(u->link, &line);
+}
+
+/* Ids are chosen by users' daemons: if two users have the same one, both are asked, so that nobody
+ * can hide a job from root behind one that has its id. */
 static void serve_pass_on(struct system *sys, struct peer *p, const struct node *root)
 {
     const char *id = node_text(node_get(root, "id"), "");
-    const char *what = node_text(node_get(root, "request"), "");
-    auto_strbuf struct strbuf line = STRBUF_INIT;
-    struct json out = JSON_COMPACT(&line);
-    struct user *u = NULL;
-    const struct job_entry *j = book_find(sys, id, &u);
+    const struct user *others = NULL, *away = NULL;
+    bool done = false;
 
-    if (!j) {
+    for (size_t i = 0; i < sys->n_users; i++) {
+        struct user *u = sys->users[i];
+        const struct job_entry *j = book_find(u, id);
+
+        if (!j)
+            continue;
+        if (p->uid != 0 && p->uid != u->uid) {
+            others = u;
+        } else if (!u->link) {
+            away = u;
+        } else {
+            pass_on(u, j, node_text(node_get(root, "request"), ""));
+            done = true;
+        }
+    }
+    if (away)
+        refuse(p,
+               "%s: the daemon of %s is not connected; if it stays away, that user runs another "
+               "one (muster serve)",
+               id, away->name);
+    else if (done)
+        accept_request(p, NULL);
+    else if (others)
+        refuse(p, "%s is a job of %s; only %s and root may do that", id, others->name,
+               others->name);
+    else
         refuse(p, "job \"%s\" not found among the jobs of all users that have not ended", id);
-        return;
-    }
-    if (p->uid != 0 && p->uid != u->uid) {
-        refuse(p, "%s is a job of %s; only %s and root may do that", id, u->name, u->name);
-        return;
-    }
-    if (!u->link) {
-        refuse(p, "%s: the daemon of %s is not connected; try again in a moment", id, u->name);
-        return;
-    }
-    json_object(&out);
-    json_kv_int(&out, "ask", j->number);
-    json_kv_str(&out, "request", what);
-    json_end(&out);
-    peer_send(u->link, &line);
-    accept_request(p, NULL);
 }
 
 static void serve_member(struct system *sys, struct peer *p, const struct node *root)
