@@ -446,6 +446,26 @@ def gates():
              "3.12: nor is one whose main process could not be started")
 
 
+def masters():
+    """Another master than the first one: nothing is said to it before it has said who it is."""
+    with Shim(SHIM, [replica("worker-0")], level=level, waits=True) as s:
+        s.until("ready")
+        s.spawn(0, 0, ["sh", "-c", "until [ -e %s/go ]; do sleep 0.02; done; exit 6" % s.dir])
+        s.until("started")
+        s.sock.close()
+        s.sock, s.buffer = socket.socket(socket.AF_UNIX), b""
+        s.sock.connect(s.scratch + "/master.sock")
+        time.sleep(0.2)
+        pathlib.Path(s.dir, "go").touch()
+        end = time.monotonic() + 20
+        while "exit" not in pathlib.Path(s.run_dir, "exits").read_text() and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        s.send(shim.ATTACH, shim.u32(shim.VERSION))
+        same(s.next()["kind"], "ready", "a process that ends before ATTACH is not told before READY")
+        same(exit_code(s.until("exited", process=0)["status"]), 6, "but afterwards")
+
+
 def faults():
     if not os.path.exists(FAULTY):
         return
@@ -460,7 +480,7 @@ def faults():
 
 
 for test in (endings, silent_processes, order_of_ends, refusals, scripts, leftovers, signals, agents,
-             gates, ranks, streams, limits, faults):
+             gates, ranks, streams, limits, masters, faults):
     test()
 level = "none"
 for test in (silent_processes, order_of_ends, scripts, leftovers, leftovers_of_nobody, signals, agents,

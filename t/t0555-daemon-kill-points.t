@@ -51,6 +51,7 @@ make_room() # POINT
     serve "$home"
     wait_until 20 ready
     one=$(gpu_job one low 3)
+    wait_until 20 running "$one" # the job that began last makes room
     two=$(gpu_job two low 5)
     wait_until 20 running "$two"
     kill -9 "$daemon"

@@ -91,7 +91,7 @@ int master_attach(struct shim *s, struct wire_reader *r)
                       "started it",
                       version, WIRE_VERSION);
         refuse_frame(s, &e);
-        return 0;
+        return link_flush(&s->link);
     }
     s->greeted = true;
     ready_frame(s);

@@ -273,7 +273,9 @@ static void flush(struct shim *s)
 {
     bool wants_out;
 
-    if (s->link.fd < 0) { /* nobody is there: reports are kept elsewhere, the rest is not missed */
+    /* Nobody is there, or has not said ATTACH yet: reports are kept elsewhere (history.h), the rest
+     * is not missed. */
+    if (s->link.fd < 0 || (s->is_set_up && !s->greeted)) {
         strbuf_release(&s->link.out);
         server_pause(s, false);
         return;
