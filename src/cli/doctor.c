@@ -310,7 +310,7 @@ static void check_places(struct findings *fs)
 
 static void check_daemon(struct findings *fs)
 {
-    struct daemon_jobs jobs;
+    struct answer_lines jobs;
 
     if (daemon_jobs(fs->a, &jobs, NULL) == 0)
         found(fs, "daemon", FINE, say(fs, "running; %zu job%s", jobs.n, jobs.n == 1 ? "" : "s"),

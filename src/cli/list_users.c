@@ -108,7 +108,7 @@ static void print_row(struct arena *a, const struct node *job, ns_t now)
 
 int list_users(struct arena *a, const char *output)
 {
-    struct system_jobs jobs;
+    struct answer_lines jobs;
     struct err e;
     bool yaml = strcmp(output, "yaml") == 0;
 

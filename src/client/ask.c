@@ -200,3 +200,18 @@ int64_t answer_int(const struct answer *an, const char *key)
 
     return node && node->type == NODE_INT ? node->i : 0;
 }
+
+void answer_lines(struct arena *a, const struct answer *an, struct answer_lines *ret)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < an->body.len; i++)
+        lines += an->body.buf[i] == '\n';
+    *ret = (struct answer_lines){.v = ARENA_ARRAY(a, const struct node *, lines + 1)};
+    for (const char *p = an->body.buf; ret->n < lines;) {
+        const char *nl = strchr(p, '\n');
+
+        ret->v[ret->n++] = json_node(a, p, (size_t)(nl - p));
+        p = nl + 1;
+    }
+}

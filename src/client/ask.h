@@ -32,6 +32,13 @@ struct json ask_begin(struct strbuf *sb, const char *request);
 int ask(struct arena *a, int dir_fd, const struct strbuf *request, bool with_fds, int limit_ms,
         struct answer *ret, struct err *e);
 
+/* A body of JSON lines, one value each. */
+struct answer_lines {
+    const struct node **v;
+    size_t n;
+};
+void answer_lines(struct arena *a, const struct answer *an, struct answer_lines *ret);
+
 /* The text of a key of the head, "" if it is not there. */
 const char *answer_str(const struct answer *an, const char *key);
 int64_t answer_int(const struct answer *an, const char *key); /* 0 if it is not there */

@@ -98,24 +98,17 @@ int daemon_ask_array(struct arena *a, const char *request, const char *id, struc
     return r;
 }
 
-int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e)
+int daemon_jobs(struct arena *a, struct answer_lines *ret, struct err *e)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;
     struct json j = ask_begin(&text, "list");
     struct answer an = {.body = STRBUF_INIT};
-    size_t lines = 0;
 
     json_end(&j);
     int r = daemon_ask(a, &text, LIMIT_ASK_MS, &an, e);
-    for (size_t i = 0; r == 0 && i < an.body.len; i++)
-        lines += an.body.buf[i] == '\n';
-    *ret = (struct daemon_jobs){.v = ARENA_ARRAY(a, const struct node *, lines + 1)};
-    for (const char *p = an.body.buf; r == 0 && ret->n < lines;) {
-        const char *nl = strchr(p, '\n');
-
-        ret->v[ret->n++] = json_node(a, p, (size_t)(nl - p));
-        p = nl + 1;
-    }
+    *ret = (struct answer_lines){0};
+    if (r == 0)
+        answer_lines(a, &an, ret);
     strbuf_release(&an.body);
     return r;
 }
@@ -173,7 +166,7 @@ void daemon_become(const char *program, char *const *argv, const char *log)
 static bool answers(void)
 {
     auto_arena struct arena *a = arena_new();
-    struct daemon_jobs jobs;
+    struct answer_lines jobs;
 
     return daemon_jobs(a, &jobs, NULL) == 0;
 }

@@ -51,11 +51,7 @@ int daemon_ask_array(struct arena *a, const char *request, const char *id, struc
 
 /* All of its jobs, in the order of submission, in the arena. -errno: there is no daemon, or it does
  * not answer. */
-struct daemon_jobs {
-    const struct node **v;
-    size_t n;
-};
-int daemon_jobs(struct arena *a, struct daemon_jobs *ret, struct err *e);
+int daemon_jobs(struct arena *a, struct answer_lines *ret, struct err *e);
 
 /* What a daemon that ends leaves beside its database: how many jobs wait in it, as text. It is not
  * there while one runs, nor after one that was killed. */

@@ -27,8 +27,17 @@
 #ifndef CLIENT_PROTOCOL_H
 #define CLIENT_PROTOCOL_H
 
+#include <stdarg.h>
+
+#include "base/strbuf.h"
+
 #define CONTROL_SOCKET "control.sock"
 #define CONTROL_VERSION 1
 #define CONTROL_HEADER 8 /* bytes: the two lengths */
+
+/* Heads of answers: {"version":1,"ok":true} and {"version":1,"ok":false,"error":"…"}. */
+void protocol_accept(struct strbuf *head);
+void protocol_refuse(struct strbuf *head, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

@@ -328,7 +328,7 @@ static int by_start(const void *a, const void *b)
 
 static void add_served(struct arena *a, bool living, struct runs *runs)
 {
-    struct daemon_jobs jobs;
+    struct answer_lines jobs;
     struct err e;
     int r = daemon_jobs(a, &jobs, &e);
 

@@ -79,38 +79,31 @@ int system_start_daemon(struct err *e)
 }
 
 /* id NULL: all. */
-static int list(struct arena *a, const char *id, struct system_jobs *ret, struct err *e)
+static int list(struct arena *a, const char *id, struct answer_lines *ret, struct err *e)
 {
     auto_strbuf struct strbuf request = STRBUF_INIT;
     struct json j = ask_begin(&request, "list");
     struct answer an = {.body = STRBUF_INIT};
-    size_t lines = 0;
 
     if (id)
         json_kv_str(&j, "id", id);
     json_end(&j);
     int r = system_ask(a, &request, &an, e);
-    for (size_t i = 0; r == 0 && i < an.body.len; i++)
-        lines += an.body.buf[i] == '\n';
-    *ret = (struct system_jobs){.v = ARENA_ARRAY(a, const struct node *, lines + 1)};
-    for (const char *p = an.body.buf; r == 0 && ret->n < lines;) {
-        const char *nl = strchr(p, '\n');
-
-        ret->v[ret->n++] = json_node(a, p, (size_t)(nl - p));
-        p = nl + 1;
-    }
+    *ret = (struct answer_lines){0};
+    if (r == 0)
+        answer_lines(a, &an, ret);
     strbuf_release(&an.body);
     return r;
 }
 
-int system_jobs(struct arena *a, struct system_jobs *ret, struct err *e)
+int system_jobs(struct arena *a, struct answer_lines *ret, struct err *e)
 {
     return list(a, NULL, ret, e);
 }
 
 const struct node *system_job(struct arena *a, const char *id)
 {
-    struct system_jobs jobs;
+    struct answer_lines jobs;
 
     return system_is_there() && list(a, id, &jobs, NULL) == 0 && jobs.n > 0 ? jobs.v[0] : NULL;
 }

@@ -19,11 +19,7 @@ int system_start_daemon(struct err *e);
 
 /* What everybody may see of the jobs of all users that have not ended, in the arena: system/book.c.
  */
-struct system_jobs {
-    const struct node **v;
-    size_t n;
-};
-int system_jobs(struct arena *a, struct system_jobs *ret, struct err *e);
+int system_jobs(struct arena *a, struct answer_lines *ret, struct err *e);
 
 /* "cancel", "kill", "pause" or "resume" for a job of any user; only root may ask for those of
  * others. -EPERM: refused, e has the words. */

@@ -106,18 +106,12 @@ void peer_answer(struct peer *p, const struct strbuf *head, const struct strbuf 
 
 void peer_refuse(struct peer *p, const char *fmt, ...)
 {
-    auto_strbuf struct strbuf text = STRBUF_INIT, head = STRBUF_INIT;
-    struct json j = JSON_COMPACT(&head);
+    auto_strbuf struct strbuf head = STRBUF_INIT;
     va_list ap;
 
     va_start(ap, fmt);
-    strbuf_vaddf(&text, fmt, ap);
+    protocol_refuse(&head, fmt, ap);
     va_end(ap);
-    json_object(&j);
-    json_kv_int(&j, "version", CONTROL_VERSION);
-    json_kv_bool(&j, "ok", false);
-    json_kv_str(&j, "error", text.buf);
-    json_end(&j);
     peer_answer(p, &head, NULL);
 }
 

@@ -126,29 +126,19 @@ static void answer(struct peer *p, const struct strbuf *head, const struct strbu
 static void accept_request(struct peer *p, const struct strbuf *body)
 {
     auto_strbuf struct strbuf head = STRBUF_INIT;
-    struct json j = JSON_COMPACT(&head);
 
-    json_object(&j);
-    json_kv_int(&j, "version", CONTROL_VERSION);
-    json_kv_bool(&j, "ok", true);
-    json_end(&j);
+    protocol_accept(&head);
     answer(p, &head, body);
 }
 
 static void __attribute__((format(printf, 2, 3))) refuse(struct peer *p, const char *fmt, ...)
 {
-    auto_strbuf struct strbuf text = STRBUF_INIT, head = STRBUF_INIT;
-    struct json j = JSON_COMPACT(&head);
+    auto_strbuf struct strbuf head = STRBUF_INIT;
     va_list ap;
 
     va_start(ap, fmt);
-    strbuf_vaddf(&text, fmt, ap);
+    protocol_refuse(&head, fmt, ap);
     va_end(ap);
-    json_object(&j);
-    json_kv_int(&j, "version", CONTROL_VERSION);
-    json_kv_bool(&j, "ok", false);
-    json_kv_str(&j, "error", text.buf);
-    json_end(&j);
     answer(p, &head, NULL);
 }
 
