@@ -359,6 +359,10 @@ def test_gang():
         p = subprocess.run([RUNNER, "run", "--on", "kubernetes", "--namespace", "n", "--gang-scheduling", "plugins", "--image", "*=i",
                             str(TOP / "examples/muster/hello.yaml")], env=w.env, capture_output=True, text=True, timeout=120)
         same((p.returncode, p.stderr[-200:] if p.returncode else ""), (0, ""), "a run has one, too")
+        same((w.submit("--gang-scheduling", "v", str(TOP / "examples/muster/hello.yaml")), w.code), ("", 2), "for submit it is the operator's")
+        like(w.said, "muster operator`, which creates the pods", "which is told")
+        p = subprocess.run([MUSTER, "run", "--gang-scheduling", "v", "-n", "1", "true"], env=w.env, capture_output=True, text=True)
+        like(p.stderr, "--gang-scheduling requires --on kubernetes", "on this machine it is refused")
         same(w.api.asked("POST", "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups"), 1, "of the API group of its scheduler")
 
 

@@ -6,7 +6,7 @@
 cd "$WORK" || exit 1
 run_muster fsck
 is "$rc" 0 "nothing was ever submitted: nothing is wrong"
-is "$(cat "$out")" "there is no database: no job was submitted to a daemon" "which it says"
+is "$(cat "$out")" "there is no database; no job has been submitted to a daemon" "which it says"
 ok "the daemon is ready" serve --cpus 4
 for i in 1 2 3; do
     id=$("$MUSTER" submit -n 1 -- sh -c "exit $i")

@@ -180,7 +180,7 @@ static bool check_parameter(void *ctx, const char *key, const char *value)
     return false;
 }
 
-/* What cannot be decoded is refused by whoever reads it. */
+/* Text that cannot be decoded stays as it is; its reader refuses it. */
 bool call_query(struct call *c, const char *known)
 {
     auto_free char *copy = xstrdup(known);

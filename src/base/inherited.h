@@ -1,6 +1,6 @@
 /* inherited.h - what a process hands on to those that it starts: its umask and resource limits.
  *
- * A job of a daemon runs with those of whoever submitted it, not with those of the daemon. They are
+ * A job of a daemon runs with its submitter's umask and limits, not with the daemon's. They are
  * applied in the process that becomes the job's supervisor, where the kernel sees to it that hard
  * limits are only lowered.
  */

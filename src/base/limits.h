@@ -112,9 +112,9 @@
 #define LIMIT_USER_UNREAD (16 << 20)                  /* bytes that it may leave unread */
 #define LIMIT_USER_CLIENTS 32         /* connections of one user to the system daemon */
 #define LIMIT_USER_REQUEST (64 << 10) /* bytes of one of its requests */
-#define LIMIT_ALONE_MS 60000      /* until a user's daemon without jobs ends if there is no other */
-#define LIMIT_USER_WHY_MS 200     /* between two messages of why its jobs wait */
-#define LIMIT_USER_START_MS 15000 /* for a user's daemon to start and connect */
+#define LIMIT_ALONE_MS 60000        /* a user's daemon without jobs ends if no system daemon runs */
+#define LIMIT_USER_WHY_MS 200       /* between two messages of why its jobs wait */
+#define LIMIT_USER_START_MS 15000   /* for a user's daemon to start and connect */
 #define LIMIT_DAEMON_START_MS 10000 /* for a daemon that submit has started to respond */
 #define LIMIT_COMMIT_WAIT_MS 10     /* for the commit of what was only reported */
 #define LIMIT_STORE_RETRY_MS 1000   /* until a commit that failed is tried again */

@@ -28,7 +28,7 @@ static void tell_problem(const char *text, bool mended)
 static void tell_checked(const struct fsck_result *r)
 {
     if (r->no_database)
-        printf("there is no database: no job was submitted to a daemon\n");
+        printf("there is no database; no job has been submitted to a daemon\n");
     else
         printf("checked %zu job%s, %zu run director%s and %zu snapshot%s: %zu problem%s\n", r->jobs,
                r->jobs == 1 ? "" : "s", r->directories, r->directories == 1 ? "y" : "ies",

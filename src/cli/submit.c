@@ -33,7 +33,6 @@ static const char *of_the_daemon(const struct submit_options *o)
         {"hang-timeout", o->hang_timeout_ms > 0},
         {"isolate", strcmp(o->isolate, "auto") != 0},
         {"fit", o->job.fit},
-        {"gang-scheduling", o->job.gang != NULL}, /* the operator has the same option */
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -56,6 +55,9 @@ static int submit_on(const struct verb *verb, const char *on, struct submit_opti
     }
     if (!place->apply || !place->pack)
         return usage_error(verb, "--on %s is not supported", on);
+    if (o->job.gang)
+        return usage_error(verb, "--gang-scheduling is an option of `muster operator`, which "
+                                 "creates the pods");
     if (daemons)
         return usage_error(verb, "--%s is not supported with --on %s", daemons, on);
     if (ops->n != 1 || ops->rest || o->command.n)

@@ -385,7 +385,7 @@ static int open_socket_dir(struct err *e)
     return fd < 0 ? err_sys(e, -errno, "cannot open %s", dir) : fd;
 }
 
-/* For whoever looks while there is no daemon (client/daemon.h). */
+/* Read by verbs while no daemon runs (client/daemon.h). */
 static void leave_word(const struct daemon *d, int dir)
 {
     auto_strbuf struct strbuf text = STRBUF_INIT;

@@ -57,6 +57,8 @@ static int find_machine(struct arena *a, const struct survey_request *rq, struct
         return err_set(e, -EINVAL,
                        "--claim requires --on kubernetes; here, --volume NAME=PATH and --map "
                        "PATH=HERE use directories");
+    if (rq->gang && rq->use != SURVEY_ANYHOW)
+        return err_set(e, -EINVAL, "--gang-scheduling requires --on kubernetes");
     int r = images_map(a, rq->spec, rq->images, &f->site.images, e);
 
     if (r < 0)
